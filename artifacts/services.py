@@ -6,7 +6,7 @@ A content is a file first, and only then does a row refer to it.
 import hashlib
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -48,10 +48,6 @@ class Place:
     record_id: str | None = None
     tool: str | None = None
     tool_call_id: str | None = None
-
-    def as_key(self) -> tuple[str | None, ...]:
-        """The values that distinguish this place from others."""
-        return (self.session_id, self.turn_id, self.record_id, self.tool, self.tool_call_id)
 
 
 NOWHERE = Place()
@@ -244,11 +240,7 @@ def _build_row(stored, measured, place, exit_code, **columns):
         if is_private
         else summaries.summarise(measured, exit_code=exit_code),
         secret_kinds=encode(measured.secret_kinds),
-        session_id=place.session_id,
-        turn_id=place.turn_id,
-        record_id=place.record_id,
-        tool=place.tool,
-        tool_call_id=place.tool_call_id,
+        **asdict(place),
         **columns,
     )
 
@@ -284,5 +276,5 @@ def _read_chunks(content: Content) -> bytes | Iterable[bytes]:
 
 
 def _build_row_id(handle, place, kind, meta_json):
-    values = [handle, *place.as_key(), kind, meta_json]
+    values = [handle, *astuple(place), kind, meta_json]
     return hashlib.sha256(orjson.dumps(values)).hexdigest()[:32]

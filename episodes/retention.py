@@ -60,13 +60,8 @@ class RetentionResult:
 
     def as_json(self) -> dict[str, Any]:
         """Return the aggregate receipt, with the keys of the existing tool."""
-        return {
-            "scope": self.scope,
-            "now_ts_ms": self.now_ts_ms,
-            "deleted_total": self.deleted_total,
-            "deleted_by_type": self.deleted_by_type,
-            "policy_days": self.policy_days,
-        }
+        names = ("scope", "now_ts_ms", "deleted_total", "deleted_by_type", "policy_days")
+        return {name: getattr(self, name) for name in names}
 
 
 def parse_policy(entries: Iterable[str]) -> dict[str, int | None]:

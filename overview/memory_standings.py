@@ -14,6 +14,10 @@ RANKS = (
     *(State.LEFT_OUT, State.WILL_BE_LEFT_OUT, State.UNEXPLAINED, State.CUT, State.NOT_KNOWN, State.LINKED),
     *(State.MISSING, State.NO_REPORT, State.NO_RECORD, State.IN_PROMPT),
 )
+COPIED = (
+    *("file_name", "state", "raw_chars", "injected_chars", "lost_chars", "since", "session_id", "session_key"),
+    *("record_hash", "is_equal", "reported_at"),
+)
 
 
 def refresh_standings(agent: Agent) -> None:
@@ -28,18 +32,8 @@ def _build_row(agent, standing: Standing, now):
     return MemoryStanding(
         id=f"{agent.agent_id}/{standing.file_name}",
         agent_id=agent.agent_id,
-        file_name=standing.file_name,
-        state=standing.state,
         rank=RANKS.index(standing.state),
-        raw_chars=standing.raw_chars,
-        injected_chars=standing.injected_chars,
-        lost_chars=standing.lost_chars,
-        since=standing.since,
-        session_id=standing.session_id,
-        session_key=standing.session_key,
-        record_hash=standing.record_hash,
         record_class=standing.record.origin_class if standing.record else "",
-        is_equal=standing.is_equal,
-        reported_at=standing.reported_at,
         noted_at=now,
+        **{name: getattr(standing, name) for name in COPIED},
     )

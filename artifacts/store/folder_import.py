@@ -5,7 +5,7 @@ The folder is only read.
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -32,13 +32,7 @@ class ImportResult:
     problems: list[dict[str, str]] = field(default_factory=list)
 
     def as_receipt(self) -> dict:
-        return {
-            "schema": IMPORT_SCHEMA,
-            "imported": self.imported,
-            "known": self.known,
-            "bytes": self.bytes,
-            "problems": self.problems,
-        }
+        return {"schema": IMPORT_SCHEMA, **asdict(self)}
 
 
 def import_folder(db: str, source: Path) -> ImportResult:

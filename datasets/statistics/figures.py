@@ -1,7 +1,7 @@
 """Figures of samples and verdicts of some days, as pages, API and commands show them."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import cached_property
@@ -9,7 +9,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from gate.statistics.figures import Period, monday_of
+from gate.statistics.figures import Period
 from gate.statistics.sums import DAY_MS
 from openclaw_web import clock
 from openclaw_web.errors import Refused
@@ -105,7 +105,7 @@ class Statistics:
         created, verdicts = _group_days(self.samples), _group_days(self.verdicts)
         empty: Counter[str] = Counter()
         parts = []
-        for period in _split_period(self.period, 7 if self.is_weekly else 1):
+        for period in self.period.split(is_weekly=self.is_weekly):
             start, end = period.moments
             days = range(start, end + 1, DAY_MS)
             sums = [sum((by_day[day] for day in days if day in by_day), empty) for by_day in (created, verdicts)]
@@ -207,11 +207,3 @@ def _group_days(rows) -> dict[int, Counter[str]]:
     for row in rows:
         days.setdefault(row.day, Counter())[row.status] += row.count
     return days
-
-
-def _split_period(period, days) -> Iterator[Period]:
-    first = monday_of(period.start) if days > 1 else period.start
-    while first <= period.end:
-        last = first + timedelta(days=days - 1)
-        yield Period(max(first, period.start), min(last, period.end))
-        first += timedelta(days=days)

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from gate.statistics.figures import Period
 from openclaw_web.pages import charts
 from openclaw_web.pages.charts import Chart, Point, Series
-from openclaw_web.pages.formatting import day_in_words, duration, number
+from openclaw_web.pages.formatting import day_in_words, days_in_words, duration, number
 
 from ..models import DatasetSample
 from ..words import STATUS_WORDS, TYPE_WORDS
@@ -111,7 +111,7 @@ def _build_created_chart(parts: list[Part], statistics: Statistics) -> Chart:
 def _build_point(period: Period, values: tuple[int, ...], *, is_linked: bool) -> Point:
     name = day_in_words(period.start)
     if period.days > 1:
-        name = f"{day_in_words(period.start, has_year=False)} – {day_in_words(period.end)}"
+        name = days_in_words(period.start, period.end)
     href = _build_cell(sum(values), period).href if is_linked else None
     return Point(name, day_in_words(period.end, has_year=False), values, href)
 

@@ -3,7 +3,7 @@
 The decisions themselves are never read.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any
@@ -124,6 +124,13 @@ class Period:
     @property
     def days(self) -> int:
         return (self.end - self.start).days + 1
+
+    def split(self, *, is_weekly: bool) -> Iterator["Period"]:
+        """Yield each day, or each week that begins on a Monday, as far as it is within the period."""
+        first, step = (monday_of(self.start), timedelta(weeks=1)) if is_weekly else (self.start, timedelta(days=1))
+        while first <= self.end:
+            yield Period(max(first, self.start), min(first + step - timedelta(days=1), self.end))
+            first += step
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from agents.models import Agent
 from openclaw_web.diffs import line_diff, unified_format
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import read_cursors
+from openclaw_web.pages.formatting import days_in_words
 from openclaw_web.pages.html import render_page
 
 from .. import versions, views
@@ -162,7 +163,8 @@ def chart(request, agent):
         "chart": weeks.build_chart(agent, week_counts, file),
         "labels": weeks.get_labels(),
         "rows": [
-            (week, weeks.format_week(week), weeks.build_addresses(agent, week, file)) for week in reversed(week_counts)
+            (week, days_in_words(week.start, week.end), weeks.build_addresses(agent, week, file))
+            for week in reversed(week_counts)
         ],
         "total": sum(week.total for week in week_counts),
     }

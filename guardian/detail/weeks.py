@@ -18,7 +18,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.lists.filters import start_of
 from openclaw_web.pages import states
 from openclaw_web.pages.charts import Chart, Point, Series, bar_chart
-from openclaw_web.pages.formatting import day_in_words
+from openclaw_web.pages.formatting import day_in_words, days_in_words
 from openclaw_web.sqlite import dialect, statements
 from openclaw_web.sqlite.time_limits import time_box
 
@@ -130,9 +130,6 @@ def build_chart(agent: Agent, weeks: list[Week], file: str) -> Chart:
 
 def _build_point(agent, week, file):
     short = day_in_words(week.start, has_year=False)
-    return Point(format_week(week), short, tuple(week.counts.values()), build_address(agent, week, file))
-
-
-def format_week(week: Week) -> str:
-    """Return the days of a week in words."""
-    return f"{day_in_words(week.start, has_year=False)} – {day_in_words(week.end)}"
+    return Point(
+        days_in_words(week.start, week.end), short, tuple(week.counts.values()), build_address(agent, week, file)
+    )

@@ -242,14 +242,10 @@ def _take_back(db, row_id, write):
 
 def _store_rollback_write(db, row, rollback_id, rollback):
     """Store the rollback as a write, since it changed the file; return its id."""
+    names = ("decision_id", "turn_id", "session_id", "session_key", "match", "target_file")
     own = WriteGuardianAudit(
         id=_find_free_id([f"{rollback_id}@write"], lambda name: write_store.find_row_id(db, name)),
-        decision_id=row.decision_id,
-        turn_id=row.turn_id,
-        session_id=row.session_id,
-        session_key=row.session_key,
-        match=row.match,
-        target_file=row.target_file,
+        **{name: getattr(row, name) for name in names},
         status=Status.WRITTEN,
         reason=rollback.reason,
         origin=Origin.ROLLBACK,

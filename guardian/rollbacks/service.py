@@ -12,7 +12,7 @@ from pathlib import Path
 
 from django.conf import settings
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 from ulid import ULID
 
 from agents.models import Agent
@@ -29,6 +29,10 @@ from .workspace import NotOurs
 
 FOLDER = "rollback-copies"
 KEPT = 20  # of each file of an agent
+CHOICE_NEEDED = gettext_lazy(
+    "Somebody changed the same lines since. Choose what the file should hold: on the page of the rollback, or with "
+    "--choose-file."
+)
 
 
 class NoCopy(Refused):
@@ -261,12 +265,7 @@ def _apply(agent, place, steps: Sequence[Step], request: RollbackRequest):
 def check_chosen(write_plan: RollbackPlan, chosen: bytes | None) -> None:
     """Raise FileChanged where a person has to choose the content and nobody has."""
     if write_plan.conflicts and chosen is None:
-        raise FileChanged(
-            _(
-                "Somebody changed the same lines since. Choose what the file should hold: on the page of the "
-                "rollback, or with --choose-file."
-            )
-        )
+        raise FileChanged(str(CHOICE_NEEDED))
 
 
 def _check(request):

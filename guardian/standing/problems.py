@@ -28,6 +28,16 @@ class Writer(models.TextChoices):
     UNKNOWN = "unknown"
 
 
+PAST_WRITERS = {
+    Writer.PLUGIN: gettext_lazy("Before that session, the plugin had written it."),
+    Writer.SITE: gettext_lazy("Before that session, this site had written it."),
+    Writer.UNKNOWN: gettext_lazy("No write of anybody else is known before that session."),
+}
+LAST_WRITERS = {
+    Writer.PLUGIN: gettext_lazy("The plugin wrote it last."),
+    Writer.SITE: gettext_lazy("This site wrote it last."),
+    Writer.UNKNOWN: gettext_lazy("Who wrote it last is not known."),
+}
 WRITERS = {
     Origin.RECORDED: Writer.PLUGIN,
     Origin.IMPORTED: Writer.PLUGIN,
@@ -99,25 +109,9 @@ def describe_standing(facts: Facts) -> str:
             "OpenClaw has left %(file)s of %(agent)s out of every prompt since %(since)s, because of a write in the "
             "session %(session)s."
         )
-        return f"{sentence % values} {_describe_past_writer(writer)}"
+        return f"{sentence % values} {PAST_WRITERS[writer]}"
     warning = _("The agent's next write takes %(file)s of %(agent)s out of the prompt.") % values
-    return f"{warning} {_describe_last_writer(writer)}"
-
-
-def _describe_past_writer(writer):
-    return {
-        Writer.PLUGIN: _("Before that session, the plugin had written it."),
-        Writer.SITE: _("Before that session, this site had written it."),
-        Writer.UNKNOWN: _("No write of anybody else is known before that session."),
-    }[writer]
-
-
-def _describe_last_writer(writer):
-    return {
-        Writer.PLUGIN: _("The plugin wrote it last."),
-        Writer.SITE: _("This site wrote it last."),
-        Writer.UNKNOWN: _("Who wrote it last is not known."),
-    }[writer]
+    return f"{warning} {LAST_WRITERS[writer]}"
 
 
 NOT_IN_PROMPT = Kind(

@@ -18,6 +18,7 @@ EXAMPLES = (
     'reflection guardian correct 01JA --status refused --reason "Ask the list" --apply-to-future'
     ' --contains "no, without" --contains nut --name "Claims that something has no nuts"',
 )
+CORRECTION = ("status", "fact", "file", "reason", "apply_to_future", "pattern", "name")
 
 
 def add_arguments(parser):
@@ -41,20 +42,10 @@ def add_arguments(parser):
     )
 
 
-def run(agent, audit, status, fact, file, reason, apply_to_future, pattern, contains, name, **options):
-    row = correction_store.correct_write(
-        agents.get(agent),
-        audit,
-        status=status,
-        fact=fact,
-        file=file,
-        reason=reason,
-        apply_to_future=apply_to_future,
-        pattern=pattern,
-        contains=patterns.read_lines("\n".join(contains)),
-        name=name,
-        by=BY,
-    )
+def run(agent, audit, contains, **options):
+    correction = {name: options[name] for name in CORRECTION}
+    lines = patterns.read_lines("\n".join(contains))
+    row = correction_store.correct_write(agents.get(agent), audit, contains=lines, by=BY, **correction)
     words = _("Correction %(id)s saved.") % {"id": row.id}
     if row.correction_pattern:
         words += " " + _("Rule: %(name)s") % {"name": glyphs.to_one_line(row.name)}

@@ -131,12 +131,7 @@ def _preview(agent, audit, hunk):
     sentences = _patch_lines(preview.change.patch, is_open=bool(preview.plan.conflicts))
     if preview.plan.conflicts:
         sentences += (line for conflict in preview.conflicts for line in _conflict_lines(conflict))
-        sentences.append(
-            _(
-                "Somebody changed the same lines since. Choose what the file should hold: on the page of the "
-                "rollback, or with --choose-file."
-            )
-        )
+        sentences.append(str(service.CHOICE_NEEDED))
     if preview.plan.is_done:
         sentences.append(_("The file holds what this rollback would write. It is only marked as rolled back."))
     sentences += filter(None, [preview.effect.sentence, _advise(preview)])

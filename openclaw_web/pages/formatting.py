@@ -85,6 +85,11 @@ def day_in_words(day, *, has_year=True):
     return _format_day(day, has_year, get_language())
 
 
+def days_in_words(first, last):
+    """Several days in words: `15 Feb – 21 Feb 2026`."""
+    return f"{day_in_words(first, has_year=False)} – {day_in_words(last)}"
+
+
 @lru_cache(maxsize=2_000)
 def _format_day(day, has_year, _language):
     """The cached form of `day_in_words`; a chart has many days."""

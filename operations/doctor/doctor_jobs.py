@@ -41,8 +41,7 @@ def build_params(**options: Any) -> dict[str, Any]:
 
 def build_import_params(*, agent: str = "", session: str = "") -> dict[str, Any]:
     """The parameters of a repeated import: of one session, one agent, or everything."""
-    params: dict[str, Any] = {"source": str(settings.STATE_DIR), "again": True}
-    return params | ({"agent": agent} if agent else {}) | ({"session": [session]} if session else {})
+    return build_params(again=True, agent=agent, session=[session] if session else [])
 
 
 def describe_whereabouts(loss: dict[str, Any], *, is_after: bool) -> str:

@@ -24,14 +24,8 @@ class Finding:
     agent: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "check": self.check,
-            "level": self.level,
-            "sentence": self.sentence,
-            "path": self.path,
-            "agent": self.agent,
-            "is_repairable": bool(self.repair),
-        }
+        names = ("check", "level", "sentence", "path", "agent")
+        return {name: getattr(self, name) for name in names} | {"is_repairable": bool(self.repair)}
 
 
 def format_names(rows: WrongRows) -> str:

@@ -21,8 +21,6 @@ from .sources.session_comparison import BESIDE
 from .store import losses
 from .store.losses import Loss
 
-LISTED = 500
-
 
 def is_needed(repair_plan: Plan) -> bool:
     """Whether lost records are to be imported again."""
@@ -71,7 +69,7 @@ def import_lost_records(repair_plan: Plan, params: dict[str, Any], progress: Any
         "records": max(0, before - lost_count),
         "compared": plan.build_comparison(after),
     }
-    facts["losses"] = [loss.as_json() for loss in still_lost[:LISTED]]
+    facts["losses"] = [loss.as_json() for loss in still_lost[: plan.LISTED]]
     facts["loss_count"], facts["lost_records"] = len(still_lost), lost_count
     facts["rows"], facts["row_count"] = after.compared.as_json(), after.compared.row_count
     facts["backups"] = backup_search.as_json(still_lost)

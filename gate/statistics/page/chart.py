@@ -3,16 +3,14 @@
 Marks show where the prompt changed.
 """
 
-from datetime import timedelta
-
 from django.utils.translation import gettext as _
 
 from openclaw_web.lists.filters import start_of
 from openclaw_web.pages.charts import Chart, Point, Series
-from openclaw_web.pages.formatting import day_in_words
+from openclaw_web.pages.formatting import day_in_words, days_in_words
 from openclaw_web.pages.small_charts import Strip, dot_strip, share_chart
 
-from ..figures import Figures, Period, monday_of
+from ..figures import Figures, monday_of
 from ..statistics_query import StatisticsResult
 from ..sums import COUNT_COLUMNS, DAY_MS
 from ..verdict_summary import VerdictCount, VerdictSummary
@@ -28,31 +26,32 @@ def build_chart(result: StatisticsResult, addresses: RowAddresses) -> Chart:
     Bars are weeks when the query is by week, or when there are too many days.
     """
     by, parts = _split_period(result)
-    groups = result.daily.group_by(by)
-    changed = {monday_of(change.day) if by == "week" else change.day for change in result.prompt_changes}
+    find_first = monday_of if by == "week" else lambda day: day
+    groups, firsts = result.daily.group_by(by), [find_first(part.start) for part in parts]
+    changed = {find_first(change.day) for change in result.prompt_changes}
     title = _("Share of each decision by week (UTC)") if by == "week" else _("Share of each decision by day (UTC)")
     return share_chart(
-        [_build_point(part, groups.get(start_of(first), Figures()), addresses) for first, part in parts],
+        [
+            _build_point(part, groups.get(start_of(first), Figures()), addresses)
+            for first, part in zip(firsts, parts, strict=True)
+        ],
         title=title,
         unit=_("Week") if by == "week" else _("Day"),
         series=[Series(decision, tone) for decision, tone in TONES.items()],
-        marks=[number for number, (first, _part) in enumerate(parts) if first in changed],
+        marks=[number for number, first in enumerate(firsts) if first in changed],
     )
 
 
 def build_verdict_strip(result: StatisticsResult, verdicts: VerdictSummary, addresses: RowAddresses) -> Strip:
     """Build dots for right and wrong decisions of each day or week, with links."""
     _by, parts = _split_period(result)
-    judged = [_sum_days(verdicts, part) for _first, part in parts]
-    points = [
-        _make_point(part, (verdict_count.right, verdict_count.wrong))
-        for (_first, part), verdict_count in zip(parts, judged, strict=True)
-    ]
+    judged = [(part, _sum_days(verdicts, part)) for part in parts]
+    points = [_make_point(part, (verdict_count.right, verdict_count.wrong)) for part, verdict_count in judged]
     return dot_strip(
         points,
         title=_("Verdicts of people"),
         series=[Series(_("Right"), "ok"), Series(_("Wrong"), "bad")],
-        href=lambda index, number: addresses.decisions(parts[index][1], verdict=("right", "wrong")[number]),
+        href=lambda index, number: addresses.decisions(parts[index], verdict=("right", "wrong")[number]),
     )
 
 
@@ -66,16 +65,7 @@ def _split_period(result):
     """Return whether bars are days or weeks, and the days of each bar."""
     period = result.daily.period
     by = "week" if result.query.by == "week" or period.days > MOST_BARS else "day"
-    return by, list(_iterate_parts(period, 7 if by == "week" else 1))
-
-
-def _iterate_parts(period, days):
-    """Yield each day or week: its first day, and its part within the period."""
-    first = monday_of(period.start) if days > 1 else period.start
-    while first <= period.end:
-        last = first + timedelta(days=days - 1)
-        yield first, Period(max(first, period.start), min(last, period.end))
-        first += timedelta(days=days)
+    return by, list(period.split(is_weekly=by == "week"))
 
 
 def _build_point(part, figures, addresses):
@@ -83,7 +73,5 @@ def _build_point(part, figures, addresses):
 
 
 def _make_point(part, values, href=None):
-    name = day_in_words(part.start)
-    if part.days > 1:
-        name = f"{day_in_words(part.start, has_year=False)} – {day_in_words(part.end)}"
+    name = days_in_words(part.start, part.end) if part.days > 1 else day_in_words(part.start)
     return Point(name, day_in_words(part.end, has_year=False), values, href)

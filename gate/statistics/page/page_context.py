@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from agents.models import Agent
 from ledger.models import Session
 from openclaw_web.pages import states
-from openclaw_web.pages.formatting import day_in_words, duration, number, tokens
+from openclaw_web.pages.formatting import day_in_words, days_in_words, duration, number, tokens
 
 from ...lists.list_context import EXACT_PREFIX
 from ..figure_format import SHORT_NAMES, format_cost, format_key, format_share
@@ -152,7 +152,8 @@ def _build_lines(agent, result, addresses):
             name = (titles.get(row.key) or row.key) if by == "session" else format_key(row.key, by)
         # There is no filter for unknown values: their numbers have no link.
         cells = _build_cells(row.figures, row_addresses if row.key else None, row.period)
-        title = _format_days(row.period) if by == "week" and row.period else row.key if by == "session" else ""
+        title = row.key if by == "session" else ""
+        title = days_in_words(row.period.start, row.period.end) if by == "week" and row.period else title
         yield Line(name, cells[0].href, title, cells)
 
 
@@ -197,10 +198,6 @@ def _describe_known(figures, name, more=0):
 def _read_titles(db, rows):
     sessions = Session.objects.using(db).filter(id__in=[row.key for row in rows])
     return dict(sessions.values_list("id", "title"))
-
-
-def _format_days(period):
-    return f"{day_in_words(period.start, has_year=False)} – {day_in_words(period.end)}"
 
 
 def _build_prompt_change(agent, change, addresses):

@@ -92,20 +92,14 @@ class Source:
         return source_databases.get_copy_size(self.file) if self.kind == Kind.DATABASE else self.stat.st_size
 
     def as_json(self) -> dict[str, Any]:
+        names = ("agent", "target", "state", "why", "version", "records", "rejected", "problem")
         return {
             "path": self.name,
             "kind": str(self.kind),
-            "agent": self.agent,
-            "target": self.target,
-            "state": self.state,
-            "why": self.why,
             "bytes": self.size,
-            "version": self.version,
-            "records": self.records,
             "new": dict(sorted(self.new.items())),
             "kinds": dict(sorted(self.kinds.items())),
-            "rejected": self.rejected,
-            "problem": self.problem,
+            **{name: getattr(self, name) for name in names},
         }
 
 

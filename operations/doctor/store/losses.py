@@ -20,7 +20,7 @@ from ..findings import NOTE, Finding
 IMPORT_AGAIN = "collect_again"  # the repair of findings that a repeated import resolves
 IDS = "ids"  # the kind of a loss that only the checksum shows: as many records as noted, but others
 NAMED = 20  # maximum of sessions that findings name, per agent; the list of losses is longer
-LISTED = 500
+
 # A record needs its event row and its identity row: without one of them it cannot be found or read.
 IS_KNOWN = "EXISTS (SELECT 1 FROM transcript_event_identities i WHERE i.session_id = e.session_id AND i.seq = e.seq)"
 HELD = f"""
