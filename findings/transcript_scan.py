@@ -66,8 +66,8 @@ def scan_sessions(db: str, detection: Detection) -> Iterator[Step]:
         last = rows[-1][0]
         ids = [session_id for session_id, _count in rows]
         positions = finding_store.read_positions(db, RECORD, ids)
-        found = Finding.objects.using(db).filter(session_id__in=ids, source=RECORD).values_list("session_id")
-        counts = dict(found.annotate(Count("id")))
+        known = Finding.objects.using(db).filter(session_id__in=ids, source=RECORD).values_list("session_id")
+        counts = dict(known.annotate(Count("id")))
         for session_id in ids:
             position = positions.get(session_id, Position())
             yield from _scan_session(db, session_id, position, detection, counts.get(session_id, 0))

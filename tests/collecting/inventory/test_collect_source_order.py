@@ -122,7 +122,7 @@ def test_a_session_that_goes_on_in_one_of_its_files_goes_on(home, as_operator):
     run(home)
     assert summary(MAIN)["leaf"] == "m6"
     page = as_operator.get(f"/agents/main/sessions/{ID}/").content.decode()
-    assert "Several files, or several versions of one." in page
+    assert "Several files, or one that was written anew." in page
 
 
 def test_a_copy_that_is_touched_does_not_reset_a_live_session(home):
