@@ -14,6 +14,7 @@ import time
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from openclaw_web import sentences
 from tests.jobs import fork_server
 
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -232,7 +233,8 @@ class Home:
         """The current row of a job."""
         with closing(sqlite3.connect(self.path / "state" / "openclaw.sqlite")) as db:
             db.row_factory = sqlite3.Row
-            return dict(db.execute("SELECT * FROM job_runs WHERE id = ?", [job_id]).fetchone())
+            row = dict(db.execute("SELECT * FROM job_runs WHERE id = ?", [job_id]).fetchone())
+        return row | {"message": row["message"] and sentences.decode(row["message"])}
 
     def count(self, sql):
         with closing(sqlite3.connect(self.path / "state" / "openclaw.sqlite")) as db:
