@@ -42,6 +42,8 @@ HALF_REQUEST_SECONDS = 20
 SWITCH_SECONDS = 0.001
 HANG_SECONDS = 30
 BUSY_SECONDS = 1
+MOST_IDLE = 100  # connections of a web process that no thread answers; others wait in the socket
+FULL_SECONDS = 0.1  # until a process that has too many files open accepts again
 JOBS_GROWTH = 8_000  # kilobytes, after which an idle job worker is replaced
 
 
@@ -87,6 +89,14 @@ class WebProcess(ThreadWorker):
     def load_wsgi(self):
         self.wsgi = import_string("openclaw_web.wsgi.application")
 
+    def accept(self, listener):
+        try:
+            super().accept(listener)
+        except OSError as exc:
+            if exc.errno not in (errno.EMFILE, errno.ENFILE):
+                raise
+            time.sleep(FULL_SECONDS)  # the connection waits in the socket
+
     def notify(self):
         """Note that the main thread goes on, which it does every second: the kernel ends a process that hangs.
 
@@ -106,6 +116,7 @@ def _answer_requests(listener, options):
     shared_memory = Path("/dev/shm")  # noqa: S108 - gunicorn's file of a worker must not wait for a disk
     values = {
         "threads": options.threads,
+        "worker_connections": options.threads + MOST_IDLE,
         "graceful_timeout": SITE_GRACE_SECONDS - 3,
         "loglevel": "warning",
         # openclaw_web/pages/proxy_headers.py decides whose headers count: gunicorn would believe all of loopback.

@@ -2,13 +2,16 @@
 
 import os
 import re
+import resource
 import signal
 import socket
 import stat
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import pytest
 from playwright.sync_api import expect
@@ -76,6 +79,23 @@ def test_a_busy_site_gets_another_process_and_no_request_is_lost(home):
         while list(server.descendants().values()).count("site") < 2:
             assert set(people.map(get, [page] * 200)) == {200}
         assert set(people.map(get, [page] * 200)) == {200}
+
+
+def test_more_connections_than_open_files_end_no_process(home):
+    server = home.serve()
+    page = f"{server.address()}/sign-in/"
+    assert get(page) == 200
+    site = server.child("site")
+    used, (_soft, hard) = len(os.listdir(f"/proc/{site}/fd")), resource.prlimit(site, resource.RLIMIT_NOFILE)
+    resource.prlimit(site, resource.RLIMIT_NOFILE, (used + 8, hard))
+    place = urllib.parse.urlsplit(page)
+    with ExitStack() as stack:
+        for _connection in range(40):
+            stack.enter_context(socket.create_connection((place.hostname, place.port)))
+        wait_for(lambda: len(os.listdir(f"/proc/{site}/fd")) >= used + 8)
+    resource.prlimit(site, resource.RLIMIT_NOFILE, (hard, hard))
+    assert get(page) == 200
+    assert server.child("site") == site
 
 
 def test_no_child_survives_a_killed_supervisor(home):
