@@ -126,6 +126,14 @@ def test_nothing_from_before_a_second_header_is_in_a_context(client):
     assert read_messages(ask(client, "s1:r12")) == ["three", "3"]
 
 
+def test_a_loose_record_hides_nothing(client):
+    note = {"type": "custom", "customType": "note", "data": {}, "parentId": None}
+    store_session(*working_turns(2), note, user("three") | {"parentId": "r8"}, assistant("3"), user("four"))
+    before = ["question 1", "reply 1", "question 2", "reply 2"]
+    assert read_messages(ask(client, "s1:r10")) == before
+    assert read_messages(ask(client, "s1:r12")) == [*before, "three", "3"]
+
+
 def test_a_reset_on_another_branch_hides_nothing(client):
     store_session(
         user("one"), assistant("1"), RESET, user("aside"), assistant("aside"), user("two") | {"parentId": "r2"}
