@@ -9,7 +9,7 @@ import struct
 import sys
 import time
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
@@ -18,6 +18,7 @@ from statistics import fmean
 from django.conf import settings
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
+from gunicorn import util
 from gunicorn.config import Config
 from gunicorn.glogging import Logger
 from gunicorn.workers.gthread import ThreadWorker
@@ -96,6 +97,14 @@ class WebProcess(ThreadWorker):
             if exc.errno not in (errno.EMFILE, errno.ENFILE):
                 raise
             time.sleep(FULL_SECONDS)  # the connection waits in the socket
+
+    def handle(self, conn):
+        """Answer a request; at the end, wait for the client here and not in the main thread, which accepts."""
+        if not (goes_on := super().handle(conn)):
+            with suppress(OSError):
+                util.close_graceful(conn.sock.dup())
+                conn.sock.shutdown(socket.SHUT_RD)
+        return goes_on
 
     def notify(self):
         """Note that the main thread goes on, which it does every second: the kernel ends a process that hangs.
