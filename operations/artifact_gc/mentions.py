@@ -25,7 +25,7 @@ from artifacts.models import Artifact
 from artifacts.store import blobs, garbage, layout
 from openclaw_web.disk import packing
 from openclaw_web.sqlite import inspection
-from openclaw_web.sqlite.fields import RowId
+from openclaw_web.sqlite.fields import RowId, SpeechBytes
 
 # Apps whose tables are searched, every text of them; of the global apps only these tables.
 AGENT_LABELS = ("ledger", "gate", "guardian", "artifacts", "episodes")
@@ -35,7 +35,7 @@ EVIDENCE_TABLES = ("memory_gate_decisions",)
 GLOBAL_LABELS = ("datasets",)
 GLOBAL_TABLES = ("cron_jobs", "cron_run_logs", "subagent_runs", "task_runs", "flow_runs")
 NO_TEXTS = frozenset({"sample_signatures", "benchmarks"})  # their bytes are numbers
-NOT_PACKED = frozenset({"raw", "clean_texts"})  # bytes of a version, which has a text column too; hashes
+NOT_PACKED = frozenset({"raw"})  # bytes of a version, which has a text column too
 # Tables whose rows change after they were stored.
 CHANGED_IN_PLACE = frozenset(
     {
@@ -119,7 +119,7 @@ def find_tables(labels: Iterable[str], names: Iterable[str] = ()) -> list[Table]
             continue
         if meta.managed and not meta.proxy and (meta.app_label in labels or meta.db_table in names):
             texts = [column.name for column in meta.concrete_fields if isinstance(column, models.TextField)]
-            bytes_ = [column.name for column in meta.concrete_fields if isinstance(column, models.BinaryField)]
+            bytes_ = [column.name for column in meta.concrete_fields if isinstance(column, SpeechBytes)]
             packed = [name for name in bytes_ if name not in NOT_PACKED]
             with_texts.append(Table(model, tuple(name for name in texts if name != "handle"), tuple(packed)))
     return [table for table in with_texts if table.columns or table.packed]
