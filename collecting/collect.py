@@ -316,10 +316,9 @@ def _collect_agent(collection, home_agent, plans):
     connection_tuning.expect_many_writes(agent.db)
     for part, plan in plans:
         collect_agent.collect(collection, part, agent, plan, report)
-    sessions = Session.objects.using(agent.db)
-    if report.withheld:  # what a transcript withholds, the plugin does not tell either
-        sessions.filter(id__startswith=reported_turns.PREFIX).update(rules=rules.AGAIN)
-    changed = sessions.filter(rules=rules.AGAIN).values_list("id", flat=True)
+    if report.withheld:
+        reported_turns.look_again(agent.db)
+    changed = Session.objects.using(agent.db).filter(rules=rules.AGAIN).values_list("id", flat=True)
     short = frozenset(changed).union(*(plan.short for _part, plan in plans))
     if collection.is_again or short:
         requested = _find_reimports(collection, short)

@@ -14,7 +14,7 @@ from django.db import OperationalError
 from django.http import Http404
 from django.urls import path
 from django.utils.translation import gettext as _
-from django.views.decorators.csrf import csrf_exempt  # SessionAuth checks requests to operations
+from django.views.decorators.csrf import csrf_exempt
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.openapi.urls import get_openapi_urls, get_root_url
@@ -226,7 +226,7 @@ urlpatterns = [*get_openapi_urls(api), get_root_url(api)]
 for topic in api.topics:
     for address, declarations in topic.declared.items():
         route = replace_path_param_notation(address).lstrip("/")
-        view = csrf_exempt(partial(answer, topic, address))
+        view = csrf_exempt(partial(answer, topic, address))  # SessionAuth checks the token of CSRF itself
         urlpatterns += [path(route, view, name=declared[0].__name__) for declared in declarations]
 for pattern in urlpatterns:
     pattern.callback = with_json_refusals(pattern.callback)

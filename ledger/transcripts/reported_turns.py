@@ -17,6 +17,7 @@ from django.db.models import Q
 from agents import holdings
 from agents.models import Agent
 from openclaw_web import clock
+from openclaw_web.batches import in_batches
 from openclaw_web.sqlite import dialect, statements
 from openclaw_web.sqlite.json_columns import encode
 
@@ -37,6 +38,7 @@ SOURCE = "reflection.db"
 # Names of a sender in the metadata of a message, by what OpenClaw calls them.
 PEOPLE = {name: name for name in ("senderName", "senderUsername", "senderId", "sender")} | {"label": "from"}
 EARLIER_MS, LATER_MS = 3_600_000, 600_000  # how long before and after the plugin's turn that of a transcript begins
+MOST_AT_ONCE = 500
 NEAR_MS = 120_000  # between a turn of a transcript and one that has the same words, and no more in common
 # The turns of transcripts that the plugin's turns may be, the nearest first: with the same question (the plugin's or
 # the transcript's may be cut off) and id of the message on its channel, or with the same question and answer and time.
@@ -145,8 +147,9 @@ def store_turns(agent: Agent, turns: Iterable[Any], *, all_or_none: bool = False
         lines = (Line(place, place, orjson.dumps(record), record) for place, record in enumerate(records))
         stored = store_transcript(db, transcript, lines)
         holdings.note_holding(agent.agent_id, session_id, stored.held, added=stored.added)
-        if names:  # the next import knows whose conversation it is
-            Session.objects.using(db).filter(id=session_id).update(rules=rules.AGAIN)
+        session = Session.objects.using(db).get(id=session_id)
+        if names and any(parse_session_key(name)[0] == "direct" for name in list_keys(session)):
+            _have_made_again(db, [session_id])  # the next import reads in the index whose conversation it is
     given = {_build_turn_id(turn): [message.dict() for message in turn.context] for turn in ordered if turn.context}
     for row in ConversationTurn.objects.using(db).filter(id__in={} if names else given):
         contexts.store_contexts(db, [row], len(given[row.id]), given=given)
@@ -157,6 +160,20 @@ def list_keys(session: Session) -> list[str]:
     """OpenClaw's keys of the conversation of a session of the plugin; none for other sessions."""
     names = decode_parents(session.parents) if session.id.startswith(PREFIX) else ()
     return [name.removeprefix(KEY) for name in names if name.startswith(KEY)]
+
+
+def look_again(db: str) -> None:
+    """Have the sessions made again whose conversations have withheld records: the plugin does not tell them either."""
+    others = Session.objects.using(db).filter(withheld_count__gt=0).exclude(id__startswith=PREFIX)
+    withholding = {name for names in others.values_list("id", "session_key") for name in names}
+    told = Session.objects.using(db).filter(id__startswith=PREFIX).only("id", "parents")
+    named = ((session.id, [*decode_parents(session.parents), *list_keys(session)]) for session in told)
+    _have_made_again(db, [session_id for session_id, names in named if not withholding.isdisjoint(names)])
+
+
+def _have_made_again(db, session_ids):
+    for batch in in_batches(session_ids, MOST_AT_ONCE):
+        Session.objects.using(db).filter(id__in=batch).update(rules=rules.AGAIN)
 
 
 def find_hidden(db: str, session_id: str) -> frozenset[str]:

@@ -136,7 +136,7 @@ def test_a_reset_or_a_second_header_is_a_divider(client, record, place):
     store_session(user("one"), assistant("1"), record, user("two") | place)
     page = get_text(client.get(PAGE))
     assert "record--reset" in page
-    assert "What stands above is in no context of what follows." in page
+    assert "What stands above is in no context of" in page
 
 
 def test_what_the_model_saw_stands_beside_the_words(client):
