@@ -320,11 +320,12 @@ def test_a_restore_of_a_changed_archive_leaves_the_home(parts, tmp_path):
 
 def test_another_version_is_refused_and_other_rows_too(parts, tmp_path):
     first = parts.manifest["databases"][0]
-    first["migrations"] = sorted([*first["migrations"], "operations.9999_from_the_future"])
+    ours = first["migrations"]
+    first["migrations"] = sorted([*ours[1:], "operations.9999_from_the_future"])  # with all of ours it would be newer
     parts.write()
     status, _out, err = backup_homes.run(tmp_path / "new", "backup", "restore", str(parts.path))
     assert (status, err) == (3, f"{ANOTHER}\n")
-    first["migrations"].remove("operations.9999_from_the_future")
+    first["migrations"] = ours
     first["rows"]["users"] += 1
     parts.write()
     status, _out, err = backup_homes.run(tmp_path / "new", "backup", "restore", str(parts.path))
