@@ -38,11 +38,9 @@ def run(_params: dict[str, Any], progress: Any) -> dict[str, Any]:
             progress.update(searched, None, _("Searching exchanges: %(count)s so far") % {"count": f"{searched:,}"})
         with write_queue.global_transaction():
             SampleExchange.objects.bulk_update(exchanges, ["clean_rules", "clean_texts"])
-    words = [
-        format_plural("%(count)s exchange stored", "%(count)s exchanges stored", stored),
-        format_plural("%(count)s searched", "%(count)s searched", searched),
-    ]
-    return {"message": f"{words[0]}, {words[1]}.", "stored": stored, "searched": searched}
+    stored_words = format_plural("%(count)s exchange stored", "%(count)s exchanges stored", stored)
+    searched_words = format_plural("%(count)s searched", "%(count)s searched", searched)
+    return {"message": stored_words + ", " + searched_words + ".", "stored": stored, "searched": searched}
 
 
 def is_needed() -> bool:

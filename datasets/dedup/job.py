@@ -55,7 +55,7 @@ def _describe_result(checked, created):
     if not created:
         return _("%(checked)s: every signature is up to date.") % {"checked": checked_words}
     new = format_plural("%(count)s signature created", "%(count)s signatures created", created)
-    return f"{checked_words}, {new}."
+    return checked_words + ", " + new + "."
 
 
 JOB = Kind(

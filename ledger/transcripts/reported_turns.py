@@ -166,8 +166,8 @@ def look_again(db: str) -> None:
     """Have the sessions made again whose conversations have withheld records: the plugin does not tell them either."""
     others = Session.objects.using(db).filter(withheld_count__gt=0).exclude(id__startswith=PREFIX)
     withholding = {name for names in others.values_list("id", "session_key") for name in names}
-    told = Session.objects.using(db).filter(id__startswith=PREFIX).only("id", "parents")
-    named = ((session.id, [*decode_parents(session.parents), *list_keys(session)]) for session in told)
+    reported = Session.objects.using(db).filter(id__startswith=PREFIX).only("id", "parents")
+    named = ((session.id, [*decode_parents(session.parents), *list_keys(session)]) for session in reported)
     _have_made_again(db, [session_id for session_id, names in named if not withholding.isdisjoint(names)])
 
 

@@ -133,7 +133,7 @@ def test_short_sessions_share_a_transaction_and_their_notes_a_statement(home):
     begun = [query for query in own if query["sql"].startswith(("BEGIN", "SAVEPOINT"))]
     assert len(begun) <= 5
     notes = [query for query in shared if query["sql"].startswith('INSERT INTO "collector_sessions"')]
-    assert len(notes) == 2
+    assert len(notes) == 1
     assert CollectedSession.objects.filter(record_count=3).count() == len(scripts)
 
 
