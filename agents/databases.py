@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from openclaw_web import amounts, reasons
 from openclaw_web.disk import publication
 from openclaw_web.errors import UserFacingError
-from openclaw_web.sqlite import connection_tuning, creation, damaged_files, files, known_migrations
+from openclaw_web.sqlite import connection_tuning, creation, damaged_files, files, known_migrations, upkeep
 from openclaw_web.sqlite.connection_tuning import settings_lock
 
 from . import connection_cache
@@ -302,6 +302,7 @@ def _migrate(name):
     executor = MigrationExecutor(connections[name])
     executor.migrate([key for key in executor.loader.graph.leaf_nodes() if key[0] in settings.AGENT_APPS])
     import_string(settings.AGENT_TRIGGERS)(name)
+    upkeep.give_back_free_pages(name)  # of tables that were written anew
     connections[name].close()
 
 

@@ -46,7 +46,7 @@ def fill_sessions(db, count):
 # Long because it names the columns of several tables.
 def fill_agent(db, count):
     """Insert an agent's turns, records with identities, and rejected lines, ten of each to a session."""
-    from ledger.models import ConversationTurn, RejectedRecord, TranscriptEvent, TranscriptEventIdentity
+    from ledger.models import ConversationTurn, RejectedRecord, TranscriptEvent
 
     session, moment = "printf('%08d', i / 10)", f"{T0} + i * 6000"
     usage = {"model": "CASE i % 3 WHEN 0 THEN 'claude-opus-4-5' ELSE 'claude-sonnet-4-5' END", "cost_usd": "0.01"}
@@ -74,24 +74,15 @@ def fill_agent(db, count):
         session_id=session,
         seq="i % 10",
         created_at=moment,
+        event_id="'r' || i",
+        event_type="'message'",
+        parent_id="'r' || (i - 1)",
         kind=KIND,
         turn_number="1",
         is_failed="i % 5000 = 3",
         tool_name="CASE WHEN i % 10 AND i % 3 = 0 THEN 'exec' END",
         event_json=BODY.format(t0=T0),
         **usage,
-    )
-    insert(
-        db,
-        TranscriptEventIdentity,
-        count,
-        session_id=session,
-        event_id="'r' || i",
-        seq="i % 10",
-        event_type="'message'",
-        has_parent="1",
-        parent_id="'r' || (i - 1)",
-        created_at=moment,
     )
     insert(
         db,

@@ -12,7 +12,7 @@ from ledger.collectors import answers
 from ledger.collectors.answers import UNTAUGHT, is_silent
 from ledger.collectors.machine_prompts import prompt_kind
 from ledger.collectors.records import Facts, find_injected_kind, read_facts
-from ledger.models import ConversationTurn, Session, TranscriptEvent, TranscriptEventIdentity
+from ledger.models import ConversationTurn, Session, TranscriptEvent
 from ledger.transcripts.trimming import full_record
 from openclaw_web.batches import in_batches
 from openclaw_web.sqlite.json_columns import decode
@@ -186,12 +186,11 @@ def find_stop(turn: ConversationTurn, reply: Facts) -> str:
 
 def _read_facts(db, session_id, record_ids):
     """The records of a session with these ids, as facts."""
-    names = {seq: name for name, seq in _places(db, session_id, record_ids).items()}
-    events = TranscriptEvent.objects.using(db).filter(session_id=session_id, seq__in=names)
-    return {names[event.seq]: read_facts(full_record(event)) for event in events.iterator(chunk_size=50)}
+    events = TranscriptEvent.objects.using(db).filter(session_id=session_id, event_id__in=set(record_ids))
+    return {event.event_id: read_facts(full_record(event)) for event in events.iterator(chunk_size=50)}
 
 
 def _places(db, session_id, record_ids):
     """Where the records of a session with these ids are, by id."""
-    places = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id, event_id__in=set(record_ids))
+    places = TranscriptEvent.objects.using(db).filter(session_id=session_id, event_id__in=set(record_ids))
     return dict(places.values_list("event_id", "seq"))

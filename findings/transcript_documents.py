@@ -12,7 +12,6 @@ from ledger.models import TranscriptEvent
 from ledger.outputs.stashed_outputs import count_hidden, read_whole_record
 from ledger.transcripts.trimming import parse_stashed, untrim
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import statements
 
 from .documents import Document, select_record_texts
 from .tables import MOST_BYTES
@@ -20,8 +19,7 @@ from .tables import MOST_BYTES
 RECORDS = 500  # that are read at once
 PART_SIZE = 4_000_000  # characters of records: a part ends after as many
 WITHHELD = TranscriptEvent.Kind.WITHHELD
-COLUMNS = ("seq", "kind", "turn_number", "trim_json", "event_json", "full_zstd")
-IDS = "SELECT event_id FROM transcript_event_identities WHERE session_id = %s AND seq > %s AND seq <= %s"
+COLUMNS = ("seq", "event_id", "kind", "turn_number", "trim_json", "event_json", "full_zstd")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +66,18 @@ def read_prefix(db: str, session_id: str, last_seq: int) -> Prefix:
     """Describe the records of a session up to a `seq`, as they are stored now."""
     events = TranscriptEvent.objects.using(db).filter(session_id=session_id, seq__lte=last_seq)
     counts = events.aggregate(n=Count("seq"), withheld=Count("seq", filter=Q(kind=WITHHELD)))
-    ids = statements.iterate_rows(db, IDS, [session_id, -1, last_seq])
-    return Prefix(counts["n"], compute_checksum(event_id for (event_id,) in ids), counts["withheld"])
+    ids = events.filter(event_id__isnull=False).order_by().values_list("event_id", flat=True).iterator()
+    return Prefix(counts["n"], compute_checksum(ids), counts["withheld"])
 
 
 def read_part(db: str, session_id: str, after: int) -> Part:
     """Read the next records of a session after a `seq`: at most 500, about 4 MB."""
-    part, withheld, count = Part(last_seq=after), 0, 0
+    part, withheld, count, ids = Part(last_seq=after), 0, 0, []
     events = TranscriptEvent.objects.using(db).filter(session_id=session_id, seq__gt=after).order_by("seq")
     for row in events.values(*COLUMNS)[:RECORDS].iterator(chunk_size=50):
         part.last_seq = row["seq"]
         count += 1
+        ids += [row["event_id"]] if row["event_id"] is not None else []
         withheld += row["kind"] == WITHHELD
         if row["kind"] != WITHHELD:
             _add_document(part, session_id, row)
@@ -86,8 +85,7 @@ def read_part(db: str, session_id: str, after: int) -> Part:
             break
     else:
         part.is_end = count < RECORDS
-    ids = statements.read_rows(db, IDS, [session_id, after, part.last_seq])
-    part.records = Prefix(count, compute_checksum(event_id for (event_id,) in ids), withheld)
+    part.records = Prefix(count, compute_checksum(ids), withheld)
     return part
 
 

@@ -13,7 +13,7 @@ from people.configuration import setting_values as configuration
 
 from .collectors.records import read_facts
 from .collectors.senders import find_withheld_reason
-from .models import ConversationTurn, Session, TranscriptEvent, TranscriptEventIdentity
+from .models import ConversationTurn, Session, TranscriptEvent
 from .transcripts import origins
 from .transcripts.trimming import full_record
 
@@ -131,13 +131,7 @@ def _read_messages(db, turns):
     """Kind and record of the turns' messages, by session and record id."""
     ids = {name for turn in turns for name in (turn.user_message_id, turn.agent_message_id) if name}
     sessions = {turn.session_id for turn in turns}
-    places = TranscriptEventIdentity.objects.using(db).filter(session_id__in=sessions, event_id__in=ids)
-    names = {
-        (session_id, seq): event_id for session_id, seq, event_id in places.values_list("session", "seq", "event_id")
-    }
-    events = TranscriptEvent.objects.using(db).filter(session_id__in=sessions, seq__in={seq for _session, seq in names})
+    events = TranscriptEvent.objects.using(db).filter(session_id__in=sessions, event_id__in=ids)
     return {
-        (event.session_id, names[event.session_id, event.seq]): (event.kind, full_record(event))
-        for event in events.iterator(chunk_size=50)
-        if (event.session_id, event.seq) in names
+        (event.session_id, event.event_id): (event.kind, full_record(event)) for event in events.iterator(chunk_size=50)
     }

@@ -18,7 +18,7 @@ from django.db import transaction
 from openclaw_web.sqlite.json_columns import encode
 
 from .collectors.records import own_parent
-from .models import ConversationTurn, Session, TranscriptEvent, TranscriptEventIdentity
+from .models import ConversationTurn, Session, TranscriptEvent
 from .transcripts import day_sums, turns
 from .transcripts.rows import Row
 from .transcripts.trees import Tree
@@ -133,9 +133,7 @@ def find_leaves(db: str, session: Session, ending: Ending, moments: Mapping[str,
 
 def order_leaves(db: str, session_id: str, leaf_ids: Iterable[str | None], moments: Mapping[str, int]) -> list[str]:
     """Those of these records that there are, in the order of time; the last MOST_LEAVES."""
-    stored = TranscriptEventIdentity.objects.using(db).filter(
-        session_id=session_id, event_id__in=set(leaf_ids) - {None}
-    )
+    stored = TranscriptEvent.objects.using(db).filter(session_id=session_id, event_id__in=set(leaf_ids) - {None})
     known = {leaf: moments[leaf] for leaf in leaf_ids if leaf in moments} | dict(
         stored.values_list("event_id", "created_at")
     )

@@ -12,7 +12,7 @@ from datasets.models import DatasetExport, DatasetSample
 from gate.models import GateCall, GatePrompt, MemoryGateDecision
 from guardian.models import FileSnapshot, WorkspaceFile
 from jobs.models import JobRun
-from ledger.models import ConversationTurn, RejectedRecord, Session, TranscriptEvent, TranscriptEventIdentity
+from ledger.models import ConversationTurn, RejectedRecord, Session, TranscriptEvent
 from operations.models import BackupRun
 from people.models import User
 
@@ -86,6 +86,8 @@ class EventFactory(InFile):
     db = "agent_ada"
     session = factory.SubFactory(SessionFactory, db=factory.SelfAttribute("..db"))
     seq = factory.Sequence(int)
+    event_id = factory.LazyAttribute(lambda event: f"r{event.seq}")
+    event_type = "message"
     kind = "user"
     created_at = T0
     event_json = factory.LazyAttribute(
@@ -93,19 +95,6 @@ class EventFactory(InFile):
             {"type": "message", "id": f"r{event.seq}", "message": {"role": "user", "content": "Hello"}}
         ).decode()
     )
-
-
-class IdentityFactory(InFile):
-    class Meta:
-        model = TranscriptEventIdentity
-
-    db = "agent_ada"
-    session = factory.SubFactory(SessionFactory, db=factory.SelfAttribute("..db"))
-    event_id = factory.Sequence("r{}".format)
-    seq = factory.Sequence(int)
-    event_type = "message"
-    has_parent = False
-    created_at = T0
 
 
 class DecisionFactory(InFile):

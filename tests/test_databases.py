@@ -215,7 +215,6 @@ def test_an_agents_file_holds_only_agent_tables(real_files):
         "sessions",
         "tool_days",
         "trajectory_events",
-        "transcript_event_identities",
         "transcript_events",
         "transcript_snapshots",
         "vfs_entries",
@@ -250,7 +249,7 @@ SPEC_COLUMNS = {
     "created_at:integer",
     "conversation_contexts": "id:integer turn_id:text role:text message:text timestamp:integer sequence_number:integer",
     "transcript_events": "session_id:text seq:integer event_json:text created_at:integer",
-    "transcript_event_identities": "session_id:text event_id:text seq:integer event_type:text has_parent:bool "
+    "transcript_event_identities": "session_id:text event_id:text seq:integer event_type:text has_parent: "
     "parent_id:text message_idempotency_key:text created_at:integer",
     "transcript_snapshots": "session_id:text snapshot_id:text reason:text event_count:integer created_at:integer "
     "metadata_json:text",

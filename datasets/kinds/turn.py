@@ -17,7 +17,7 @@ from ledger import consent
 from ledger.collectors.machine_prompts import HANDOVER
 from ledger.collectors.records import Facts, read_facts
 from ledger.collectors.senders import WithheldReason, find_withheld_reason
-from ledger.models import ConversationTurn, Session, TranscriptEvent, TranscriptEventIdentity
+from ledger.models import ConversationTurn, Session, TranscriptEvent
 from ledger.transcripts import origins
 from ledger.transcripts.answer_reading import read_answer
 from ledger.transcripts.trimming import full_record
@@ -113,13 +113,8 @@ def _read_records(db, turns):
     """The user's and the agent's records of turns, by record id."""
     session_id = turns[0].session_id if turns else ""
     ids = {record_id for turn in turns for record_id in (turn.user_message_id, turn.agent_message_id) if record_id}
-    seqs = dict(
-        TranscriptEventIdentity.objects.using(db)
-        .filter(session_id=session_id, event_id__in=ids)
-        .values_list("seq", "event_id")
-    )
-    events = TranscriptEvent.objects.using(db).filter(session_id=session_id, seq__in=seqs)
-    return {seqs[event.seq]: (event.kind, read_facts(full_record(event))) for event in events.iterator(chunk_size=50)}
+    events = TranscriptEvent.objects.using(db).filter(session_id=session_id, event_id__in=ids)
+    return {event.event_id: (event.kind, read_facts(full_record(event))) for event in events.iterator(chunk_size=50)}
 
 
 def _build_exchange(turn, records, opted_out, session, rests_on_tools):

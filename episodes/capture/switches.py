@@ -3,7 +3,7 @@
 from typing import Any
 
 from agents.models import Agent, AgentDatabase
-from ledger.models import TranscriptEvent, TranscriptEventIdentity
+from ledger.models import TranscriptEvent
 from openclaw_web import clock
 from openclaw_web.sqlite import write_queue
 from people.audit import log as audit
@@ -81,7 +81,7 @@ def build_place(agent: Agent, last_row: tuple[str, int] | None, count: int | Non
 
 def find_record_id(db: str, session_id: str, seq: int) -> str | None:
     """Return the id of a record, None for one that is not stored."""
-    records = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id, seq=seq)
+    records = TranscriptEvent.objects.using(db).filter(session_id=session_id, seq=seq)
     return records.values_list("event_id", flat=True).first()
 
 

@@ -14,7 +14,7 @@ from django.db.models.functions import Substr
 
 from agents.models import Agent, AgentDatabase
 from ledger import consent
-from ledger.models import ConversationTurn, TranscriptEvent, TranscriptEventIdentity
+from ledger.models import ConversationTurn, TranscriptEvent
 from openclaw_web import clock
 from openclaw_web.clock import DAY_MS
 from openclaw_web.sqlite import write_queue
@@ -30,7 +30,7 @@ from .transcript_events import CAPTURED_TYPES, KINDS, Context, build_events, fin
 BATCH_SIZE = 200  # records of one transaction
 TAG_CHARACTERS = 300  # of a turn's first message, which may begin with a scope
 COLUMNS = (
-    *("session_id", "seq", "created_at", "kind", "turn_number", "is_failed", "repeat_of"),
+    *("session_id", "seq", "created_at", "event_id", "kind", "turn_number", "is_failed", "repeat_of"),
     *("trim_json", "event_json", "full_zstd"),
 )
 Turns = dict[tuple[str, int | None], ConversationTurn]
@@ -126,30 +126,23 @@ def _append_batch(agent, capture, rows, move: Callable[[], None] | None = None):
 def _build_batch(agent, capture, rows) -> Iterator[NewEvent]:
     """Build the events of records that are no copies, and whose words may be used."""
     rows = [row for row in rows if row.kind in KINDS and row.repeat_of is None]
-    record_ids, turns = _read_record_ids(agent.db, rows), _read_turns(agent.db, rows)
+    turns = _read_turns(agent.db, rows)
     usable, ages = _find_usable(agent.db, turns), Ages(agent.db)
     scope = switches.build_scope(agent, capture)
     for row in rows:
-        record_id, turn = record_ids.get((row.session_id, row.seq)), turns.get((row.session_id, row.turn_number))
-        if record_id is None or not usable(turn):
+        turn = turns.get((row.session_id, row.turn_number))
+        if row.event_id is None or not usable(turn):
             continue
         tagged = find_scope(turn.tag_text) if turn else None
         context = Context(agent.agent_id, tagged or scope, turn.id if turn else None, capture.allows_tool_output)
-        yield from (event for event in _build_events(row, record_id, context) if not ages.is_expired(event))
+        yield from (event for event in _build_events(row, context) if not ages.is_expired(event))
 
 
-def _build_events(row, record_id, context):
+def _build_events(row, context):
     try:
-        return list(build_events(row, record_id, context))
+        return list(build_events(row, row.event_id, context))
     except WrongEvent:  # a record without a time, for example, can be no event
         return []
-
-
-def _read_record_ids(db, rows: Sequence[Any]) -> dict[tuple[str, int], str]:
-    records = TranscriptEventIdentity.objects.using(db).filter(
-        session_id__in={row.session_id for row in rows}, seq__in={row.seq for row in rows}
-    )
-    return {(session_id, seq): name for session_id, seq, name in records.values_list("session_id", "seq", "event_id")}
 
 
 def _read_turns(db, rows: Sequence[Any]) -> Turns:

@@ -16,7 +16,10 @@ from ..transcripts.resets import find_last_before, list_resets
 
 LATEST, ALL = "latest", "all"
 BATCH = 100
-COLUMNS = ("seq", "kind", "created_at", "turn_number", "is_failed", "is_synthetic", "model", "trim_json", "event_json")
+COLUMNS = (
+    *("seq", "event_id", "kind", "created_at", "turn_number", "is_failed", "is_synthetic", "model"),
+    *("trim_json", "event_json"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,7 @@ def find_compactions(session: Session, selection: str) -> Iterator[Compaction]:
 
     Raises Refused when there is none.
     """
-    ids = list(_filter_identities(session).order_by("seq").values_list("event_id", "seq"))
+    ids = list(_filter_compactions(session).order_by("seq").values_list("event_id", "seq"))
     if not ids:
         raise Refused(_("This session has no compaction: the model still sees the whole session."))
     if selection == LATEST:
@@ -110,21 +113,19 @@ def read_records(compaction: Compaction, first_seq: int, end_seq: int) -> Iterat
         rows = compaction.branch.after(seq, BATCH, *COLUMNS, until=end_seq - 1)
         if not rows:
             return
-        identities = session.identities.filter(seq__in=[row["seq"] for row in rows])
-        ids = dict(identities.values_list("seq", "event_id"))
         for row in rows:
             # A record with its capped texts; outputs that are artifacts stay previews.
             full = None
             if row["trim_json"]:
                 full = session.events.filter(seq=row["seq"]).values_list("full_zstd", flat=True).first()
             record = trimming.untrim(row["event_json"], full)
-            yield PartRecord(row, ids.get(row["seq"], ""), record, read_facts(record))
+            yield PartRecord(row, row["event_id"] or "", record, read_facts(record))
         seq = rows[-1]["seq"]
 
 
-def _filter_identities(session):
-    # Identities keep the type of a withheld record; the record itself loses it.
-    return session.identities.filter(event_type="compaction")
+def _filter_compactions(session):
+    # `event_type` keeps the type of a withheld record; its kind does not.
+    return session.events.filter(event_type="compaction")
 
 
 def _find_latest(session, ids):
@@ -152,7 +153,7 @@ def _load(session, record_id, seq, branch=None):
 def _find_previous(compaction):
     """The compaction before this one on its branch."""
     session, branch = compaction.session, compaction.branch
-    earlier = _filter_identities(session).filter(seq__lt=compaction.seq).order_by("-seq")
+    earlier = _filter_compactions(session).filter(seq__lt=compaction.seq).order_by("-seq")
     for record_id, seq in earlier.values_list("event_id", "seq").iterator(chunk_size=BATCH):
         if _is_on_branch(branch, seq):
             return _load(session, record_id, seq, branch)
@@ -170,7 +171,7 @@ def _find_kept_seq(compaction):
     """`(seq of the first kept record or None, how it is known)`; see Part.kept_state."""
     if compaction.kept_id is None:
         return None, "unknown"
-    matches = compaction.session.identities.filter(event_id=compaction.kept_id, seq__lt=compaction.seq)
+    matches = compaction.session.events.filter(event_id=compaction.kept_id, seq__lt=compaction.seq)
     seq = matches.values_list("seq", flat=True).first()
     return (seq, "found") if seq is not None and _is_on_branch(compaction.branch, seq) else (None, "missing")
 

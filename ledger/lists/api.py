@@ -2,14 +2,12 @@
 
 from dataclasses import replace
 
-from django.db.models import OuterRef, Subquery
 from ninja import Query
 
 from agents.decorators import agent_view_for
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Page, page_to_json
 
-from ..models import TranscriptEventIdentity
 from ..session.api import BUDGET_BYTES, PAYLOAD_COLUMNS, annotate_payloads, count_event_bytes, count_turn_bytes
 from ..session.schemas import RejectedOut, SessionOut
 from .event_list import EVENTS
@@ -40,7 +38,7 @@ def event_list(request, agent, filters: Query[EventQuery]):
     """
     listing = EVENTS.fits(agent, **filters.criteria())
     rows = listing.rows.defer("full_zstd") if filters.include_payload else listing.rows.defer(*PAYLOAD_COLUMNS)
-    listing = replace(listing, rows=with_identities(rows))
+    listing = replace(listing, rows=rows)
     limits = {"budget": BUDGET_BYTES, "weigh": count_event_bytes} if filters.include_payload else {}
     page = listing.page(**filters.place, **limits)
     if filters.include_payload:
@@ -64,12 +62,3 @@ def turn_list(request, agent, filters: Query[AgentTurnQuery]):
 def rejected_list(request, agent, filters: Query[RejectedQuery]):
     """Lines that could not be read, with their location and the reason; newest first."""
     return page_to_json(REJECTED.fits(agent, **filters.criteria()).page(**filters.place))
-
-
-def with_identities(events):
-    """Annotate records with their id and their parent's id, which are in another table."""
-    identities = TranscriptEventIdentity.objects.using(events.db)
-    identities = identities.filter(session_id=OuterRef("session_id"), seq=OuterRef("seq"))
-    return events.annotate(
-        record_id=Subquery(identities.values("event_id")[:1]), parent_id=Subquery(identities.values("parent_id")[:1])
-    )

@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 from django import forms
-from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, TextField, When
+from django.db.models import Case, F, Q, QuerySet, TextField, When
 from django.db.models.functions import Length, Substr
 from django.utils.translation import gettext_lazy as _
 
@@ -15,7 +15,7 @@ from openclaw_web.lists.paging import Listing, Term, build_listing, build_terms,
 from openclaw_web.sqlite.json_columns import decode
 
 from ..collectors.records import read_facts
-from ..models import TranscriptEvent, TranscriptEventIdentity
+from ..models import TranscriptEvent
 from ..transcripts import trimming
 from ..words import EVENT_WORDS
 from .agent_filters import COUNTED, AgentFilters
@@ -87,13 +87,11 @@ def _read(events: QuerySet[TranscriptEvent]) -> QuerySet[TranscriptEvent, dict[s
 
     `body` is the record's JSON, or the beginning of it when that is long.
     """
-    identities = TranscriptEventIdentity.objects.using(events.db)
-    identities = identities.filter(session_id=OuterRef("session_id"), seq=OuterRef("seq")).values("event_id")[:1]
     short = When(long__lte=LONGEST_READ, then=F("event_json"))
     return events.alias(long=Length("event_json")).values(
         *READ,
         "place",
-        record_id=Subquery(identities),
+        record_id=F("event_id"),
         body=Case(short, default=Substr("event_json", 1, FIRST_CHARACTERS), output_field=TextField()),
     )
 

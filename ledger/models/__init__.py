@@ -168,7 +168,10 @@ class PlacedQuerySet(models.QuerySet):
 
 
 class TranscriptEvent(models.Model):
-    """One record of a transcript (database-first spec `transcript_events`), with what lists and sums need beside it."""
+    """One record of a transcript (database-first spec `transcript_events`), with what lists and sums need beside it.
+
+    Its id and its parent are columns of the record; the spec's `transcript_event_identities` is a view of these.
+    """
 
     class Kind(models.TextChoices):
         SESSION = "session"
@@ -194,6 +197,10 @@ class TranscriptEvent(models.Model):
     session = Key(Session, models.CASCADE, db_index=False, related_name="events", shown="file")
     seq = Count(shown="api file", help_text="order of arrival in the store")
     created_at = EpochMs(shown="api file")
+    event_id = PlainText(null=True, shown="", help_text="the record's id, or @<byte offset> when it has none")
+    event_type = PlainText(default="", db_default="", shown="", help_text="as in the source, also of withheld records")
+    parent_id = PlainText(null=True, shown="api")
+    message_idempotency_key = PersonText(null=True, shown="")
     # Ours. event_json comes last so that reading the small columns does not walk through the big one.
     kind = PlainText(choices=Kind.choices, shown="api file")
     turn_number = Count(null=True, shown="api file")
@@ -224,6 +231,7 @@ class TranscriptEvent(models.Model):
 
     class Meta:
         db_table = "transcript_events"
+        constraints = [models.UniqueConstraint(fields=["session", "event_id"], name="idx_event_id")]
         indexes = [
             # Few records are off the active branch: counting them must not walk through the others.
             models.Index(fields=["session_id", "seq"], name="idx_event_aside", condition=models.Q(is_active=False)),
@@ -233,39 +241,16 @@ class TranscriptEvent(models.Model):
             ),
             # The time alone, half the price of an index that holds the session as well: lists go by time and place.
             models.Index(fields=["created_at"], name="idx_event_created"),
-        ]
-
-    def __str__(self):
-        return f"{self.session_id}:{self.seq}"
-
-
-class TranscriptEventIdentity(models.Model):
-    """The id of a record and its parent (database-first spec `transcript_event_identities`)."""
-
-    pk = models.CompositePrimaryKey("session_id", "event_id")
-    session = models.ForeignKey(Session, models.CASCADE, db_index=False, related_name="identities")
-    event_id = PlainText(help_text="the record's id, or @<byte offset> when it has none")
-    seq = Count()
-    event_type = PlainText()
-    has_parent = models.BooleanField()
-    parent_id = PlainText(null=True)
-    message_idempotency_key = PersonText(null=True)
-    created_at = EpochMs()
-
-    class Meta:
-        db_table = "transcript_event_identities"
-        indexes = [
-            models.Index(fields=["session_id", "seq"], name="idx_identity_seq"),
             # A session has few beginnings: asking for them must not walk through its records.
             models.Index(
                 fields=["session_id", "seq"],
-                name="idx_identity_begin",
+                name="idx_event_begin",
                 condition=models.Q(event_type="reset") | models.Q(parent_id__isnull=True),
             ),
         ]
 
     def __str__(self):
-        return f"{self.session_id}:{self.event_id}"
+        return f"{self.session_id}:{self.seq}"
 
 
 class TranscriptSnapshot(models.Model):

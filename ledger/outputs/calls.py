@@ -15,7 +15,7 @@ NEAR = 60  # records between a call and its result, at most: other calls of the 
 CALLS = f"""
     SELECT {dialect.json_text("listed.value", "id")}, asked.event_json
     FROM {dialect.json_array("listed")}
-    JOIN transcript_event_identities answer ON answer.session_id = {dialect.json_text("listed.value", "session_id")}
+    JOIN transcript_events answer ON answer.session_id = {dialect.json_text("listed.value", "session_id")}
         AND answer.event_id = {dialect.json_text("listed.value", "record_id")}
     JOIN transcript_events asked ON asked.session_id = answer.session_id AND asked.seq = (
         SELECT own.seq FROM transcript_events own

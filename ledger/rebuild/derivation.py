@@ -1,7 +1,7 @@
 """Derives everything that follows from the records of a session, from those records alone.
 
-A record is its rows in `transcript_events` and `transcript_event_identities`: its content, the numbers beside it, its
-order and its parent. No row is written here: `rebuild.sums` does that.
+A record is its row in `transcript_events`: its content, the numbers beside it, its order and its parent. No row is
+written here: `rebuild.sums` does that.
 """
 
 from collections import Counter
@@ -18,7 +18,7 @@ from openclaw_web.sqlite.json_columns import decode
 from ..collectors.answers import SENDERS
 from ..collectors.records import Facts, read_facts
 from ..injected_prompts import find_heading
-from ..models import Session, TranscriptEvent, TranscriptEventIdentity, TranscriptSnapshot
+from ..models import Session, TranscriptEvent, TranscriptSnapshot
 from ..transcripts import tool_days, turns
 from ..transcripts.origins import find_conversation
 from ..transcripts.rows import TOTALS, Row, add_totals, sum_totals
@@ -47,6 +47,8 @@ class Record(NamedTuple):
     """
 
     seq: int
+    record_id: str | None
+    parent_id: str | None
     kind: str
     created_at: int
     is_failed: bool
@@ -80,7 +82,9 @@ def derive_rows(db: str, session_id: str) -> DerivedRows | None:
     if session is None:
         return None
     records = {record.seq: record for record in _records(db, session_id)}
-    tree = Tree(_read_nodes(db, session_id, records))
+    # A record that lost its id has no place in the tree.
+    known = (record for record in records.values() if record.record_id is not None)
+    tree = Tree([Node(each.seq, each.record_id, each.parent_id, each.kind == "user") for each in known])
     leaf_id = _find_leaf(db, session, tree, records)
     active = tree.active(leaf_id, session.leaves)
     derived = DerivedRows(session, stored={record.seq: record.place for record in records.values()})
@@ -100,13 +104,14 @@ def derive_rows(db: str, session_id: str) -> DerivedRows | None:
 
 
 def _records(db, session_id) -> Iterator[Record]:
-    columns_of_record = ("seq", "kind", "created_at", "is_failed", "is_synthetic", "model")
+    columns_of_record = ("seq", "event_id", "parent_id", "kind", "created_at", "is_failed", "is_synthetic", "model")
     columns = (*columns_of_record, "turn_number", "is_active", "repeat_of", *ADDED)
     events = TranscriptEvent.objects.using(db).filter(session_id=session_id).order_by("seq")
-    for seq, kind, at, failed, synthetic, model, *more in events.values_list(*columns).iterator():
-        number, is_active, repeat_of, *numbers = more
-        counted = UNKNOWN if synthetic or repeat_of else _compute_totals(numbers)
-        yield Record(seq, kind, at, failed, synthetic, model, (number, is_active), repeat_of, counted)
+    for values in events.values_list(*columns).iterator():
+        *_others, is_synthetic, _model = own = values[: len(columns_of_record)]
+        number, is_active, repeat_of, *numbers = values[len(columns_of_record) :]
+        counted = UNKNOWN if is_synthetic or repeat_of else _compute_totals(numbers)
+        yield Record(*own, (number, is_active), repeat_of, counted)
 
 
 def _compute_totals(values):
@@ -117,14 +122,6 @@ def _compute_totals(values):
     *counts, cost = values
     tokens = counts[TOKENS]
     return (*(count or 0 for count in counts), cost, 0 if cost is not None else tokens or 0)
-
-
-def _read_nodes(db, session_id, records):
-    """The places of records in the tree; identities without a record are left out."""
-    known = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id)
-    for record_id, seq, parent_id in known.values_list("event_id", "seq", "parent_id").iterator():
-        if seq in records:
-            yield Node(seq, record_id, parent_id, records[seq].kind == "user")
 
 
 def _find_leaf(db, session, tree, records):

@@ -33,7 +33,6 @@ from ..models import (
     Session,
     ToolDay,
     TranscriptEvent,
-    TranscriptEventIdentity,
 )
 from ..outputs import output_stash
 from ..transcripts import session_holdings, tool_days, transcript_store, turns
@@ -174,8 +173,6 @@ def compare_session(
     for row in compared.rows:
         if row.table == _table(TranscriptEvent) and not PLACED.issuperset(row.columns):
             unlike.add(of_seq.get(row.key[1]))
-        elif row.table == _table(TranscriptEventIdentity) and row.columns:
-            unlike.add(row.key[1])
     for record_id, (kind, _seq) in made.items():
         if record_id in kept_ids:
             continue
@@ -289,7 +286,7 @@ def _keep_leaves(db, beside, session_id, old, kept_records):
     if old and old.leaves:
         kept_ends = {leaf for leaf in before if leaf in kept_records.places}
         ends = kept_ends | {leaf for leaf in made if leaf in before or leaf not in kept_records.stored}
-    records = TranscriptEventIdentity.objects.using(beside).filter(session_id=session_id).order_by("-seq")
+    records = TranscriptEvent.objects.using(beside).filter(session_id=session_id).order_by("-seq")
     last = records.exclude(event_type="session").values_list("event_id", flat=True).first()  # where no row told it
     leaves = source_order.order_leaves(beside, session_id, ends or {*made, *before} or {last}, {})
     is_one = len(leaves) < 2 and not (new.leaves or (old and old.leaves))
@@ -312,7 +309,7 @@ def _keep_marks(db, beside, session_id):
     """Keep the marks of repeated records until all sessions were imported and are compared again."""
     marks = statements.read_rows(db, MARKS, [session_id])
     if marks:
-        statements.run_many(beside, MARK, [(source, session_id, session_id, record_id) for record_id, source in marks])
+        statements.run_many(beside, MARK, [(source, session_id, record_id) for record_id, source in marks])
         sums.rebuild_session(beside, session_id)
     known = Session.objects.using(db).filter(id=session_id).values_list("repeats_mark", flat=True).first()
     Session.objects.using(beside).filter(id=session_id).update(repeats_mark=known or "")
@@ -400,28 +397,21 @@ def _own_key(model):
 
 
 NUMBERS = """
-    SELECT ids.event_id, events.turn_number FROM transcript_event_identities ids
-    JOIN transcript_events events ON events.session_id = ids.session_id AND events.seq = ids.seq
-    WHERE ids.session_id = %s AND events.turn_number > 0
+    SELECT event_id, turn_number FROM transcript_events
+    WHERE session_id = %s AND turn_number > 0 AND event_id IS NOT NULL
 """
 MARKS = """
-    SELECT ids.event_id, events.repeat_of FROM transcript_events events
-    JOIN transcript_event_identities ids ON ids.session_id = events.session_id AND ids.seq = events.seq
-    WHERE events.session_id = %s AND events.repeat_of IS NOT NULL
+    SELECT event_id, repeat_of FROM transcript_events
+    WHERE session_id = %s AND repeat_of IS NOT NULL AND event_id IS NOT NULL
 """
 MARK = f"""
-    UPDATE transcript_events SET repeat_of = %s WHERE session_id = %s AND kind <> '{WITHHELD}'
-        AND seq = (SELECT seq FROM transcript_event_identities WHERE session_id = %s AND event_id = %s)
+    UPDATE transcript_events SET repeat_of = %s WHERE session_id = %s AND event_id = %s AND kind <> '{WITHHELD}'
 """  # noqa: S608 - constants
 IDS_AND_KINDS = """
-    SELECT ids.event_id, events.kind, ids.seq FROM {where}.transcript_event_identities ids
-    JOIN {where}.transcript_events events ON events.session_id = ids.session_id AND events.seq = ids.seq
-    WHERE ids.session_id = %s
+    SELECT event_id, kind, seq FROM {where}.transcript_events WHERE session_id = %s AND event_id IS NOT NULL
 """
 WITHHELD_NOW = f"""
-    SELECT ids.event_id FROM {ATTACHED}.transcript_event_identities ids
-    JOIN {ATTACHED}.transcript_events events ON events.session_id = ids.session_id AND events.seq = ids.seq
-    WHERE ids.session_id = %s AND events.kind = '{WITHHELD}'
+    SELECT event_id FROM {ATTACHED}.transcript_events WHERE session_id = %s AND kind = '{WITHHELD}'
 """  # noqa: S608 - constants
 HANDLES_OF_WITHHELD = f"""
     SELECT DISTINCT handle FROM {MAIN}.artifacts WHERE session_id = %s AND record_id IN ({WITHHELD_NOW})

@@ -27,9 +27,9 @@ from .families import ALONE, Relatives, find_relatives, iterate_members
 BATCH = 500
 # Records without an id are called @<offset>, which names another record in a copy.
 SHARED = f"""
-    SELECT ids.event_id, ids.created_at, ids.session_id, ids.seq FROM transcript_event_identities ids
-    WHERE ids.session_id IN (SELECT value FROM {dialect.json_array("members")}) AND NOT ids.event_id BETWEEN '@' AND 'A'
-    ORDER BY ids.event_id, ids.created_at
+    SELECT event_id, created_at, session_id, seq FROM transcript_events
+    WHERE session_id IN (SELECT value FROM {dialect.json_array("members")}) AND NOT event_id BETWEEN '@' AND 'A'
+    ORDER BY event_id, created_at
 """  # noqa: S608 - constants
 MARK = "UPDATE transcript_events SET repeat_of = %s WHERE session_id = %s AND seq = %s"
 NUMBERS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "total_tokens", "cost_usd")

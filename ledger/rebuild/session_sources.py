@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import takewhile
-from operator import itemgetter
 
 import orjson
 
@@ -19,7 +18,7 @@ from .. import source_order
 from ..collectors.envelopes import content_digest, with_repeated_output
 from ..collectors.jsonl import Line
 from ..collectors.records import Facts, own_id, own_moment, own_parent, read_facts
-from ..models import Session, TranscriptEvent, TranscriptEventIdentity
+from ..models import Session, TranscriptEvent
 from ..outputs import output_stash
 from ..source_order import SourceRecords
 from ..transcripts import trimming, unnamed_records
@@ -77,9 +76,7 @@ class KeptRecords:
 
     def __init__(self, db, session_id, parts, moved=()):
         self.moved: Counter[str] = Counter()
-        identities = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id)
-        stored = list(identities.order_by("seq", "event_id").values_list("event_id", "seq"))
-        stored = _add_unidentified(db, session_id, stored)
+        stored = _read_places(db, session_id)
         self.stored = {record_id for record_id, _seq in stored}
         naming = _Naming(db, session_id, {record_id: place for place, (record_id, _seq) in enumerate(stored)})
         self.names = [naming.find_names(part) for part in parts] if stored else [{} for _part in parts]
@@ -93,13 +90,14 @@ class KeptRecords:
             if line is not None and elsewhere and _compute_digest(line.record) in elsewhere:
                 self.moved[read_facts(line.record).kind] += 1
                 continue
-            # A damaged row may be known by another name than its record has, which a source holds.
+            # A damaged row may be known by another name than its record has, which a source or another row holds.
             name = record_id if line is None or record_id in naming.others else own_id(line.record or {})
-            if name in naming.met:
+            if name in naming.met or (name != record_id and name in self.stored):
                 before = name
             elif line is not None:
-                self.places[record_id] = seq, -len(self.places) - 1
-                self._after[before].append(record_id)
+                kept_id = record_id if name is None or record_id.startswith(f"{name}~") else name
+                self.places[kept_id] = seq, -len(self.places) - 1
+                self._after[before].append(kept_id)
         settled = {offset: record_id for record_id, (_seq, offset) in self.places.items()}
         for names in self.names:
             names.update(settled)
@@ -120,14 +118,11 @@ class KeptRecords:
             self.unreadable.add(record_id)
         record = with_repeated_output(record, trimming.parse_repeated_length(event.trim_json))
         if event.kind == WITHHELD:
-            known = TranscriptEventIdentity.objects.using(db).get(session_id=session_id, event_id=record_id)
-            record = {"type": known.event_type, "id": record_id, "parentId": known.parent_id}
+            record = {"type": event.event_type, "id": record_id, "parentId": event.parent_id}
             record["timestamp"] = event.created_at
         is_own = event.trim_json is None and event.kind != WITHHELD  # the row is the line itself, in its own spelling
         raw = event.event_json.encode() if is_own else orjson.dumps(record)
-        known = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id, seq=seq).first()
-        parent_id = known.parent_id if known else None
-        before = Row(parent_id, None, event.created_at, Facts("", ""), "", None, None, None)  # type: ignore[arg-type]
+        before = Row(event.parent_id, None, event.created_at, Facts("", ""), "", None, None, None)  # type: ignore[arg-type]
         return Line(offset, offset, raw, record, is_withheld=event.kind == WITHHELD, before=before)
 
     def interleave(self, lines: Iterator[Line], names: Mapping[int, str], *, is_first: bool) -> Iterator[Line]:
@@ -210,14 +205,15 @@ def _compute_digest(record):
     return content_digest(record) if record else ""
 
 
-def _add_unidentified(db, session_id, stored):
+def _read_places(db, session_id):
     """The ids and places of stored records, with those of records that lost their identity."""
     events = TranscriptEvent.objects.using(db).filter(session_id=session_id)
-    lost = set(events.values_list("seq", flat=True)) - {seq for _record_id, seq in stored}
-    known = {record_id for record_id, _seq in stored}
-    for seq, text in events.filter(seq__in=lost).values_list("seq", "event_json") if lost else ():
-        record_id = own_id(decode(text))
-        if record_id is not None and record_id not in known:
-            stored.append((record_id, seq))
-            known.add(record_id)
-    return sorted(stored, key=itemgetter(1, 0)) if lost else stored
+    stored = list(events.order_by("seq").values_list("event_id", "seq"))
+    known = {record_id for record_id, _seq in stored} - {None}
+    if len(known) < len(stored):
+        lost = dict(events.filter(event_id__isnull=True).values_list("seq", "event_json"))
+        for place, (_record_id, seq) in enumerate(stored):
+            if seq in lost and (record_id := own_id(decode(lost[seq]))) not in known:
+                stored[place] = record_id, seq
+                known.add(record_id)
+    return [(record_id, seq) for record_id, seq in stored if record_id is not None]

@@ -13,7 +13,7 @@ from ..models import (
     ConversationContext,
     ConversationTurn,
     SessionDay,
-    TranscriptEventIdentity,
+    TranscriptEvent,
     TranscriptSnapshot,
 )
 from ..transcripts import tool_days
@@ -25,22 +25,20 @@ from .derivation import DerivedRows
 # An artifact that names an existing turn keeps it: a record or a person set it.
 TURN_OF_ARTIFACT = """
     UPDATE artifacts SET turn_id = (
-        SELECT turns.id FROM transcript_event_identities ids
-        JOIN transcript_events events ON events.session_id = ids.session_id AND events.seq = ids.seq
+        SELECT turns.id FROM transcript_events events
         JOIN conversation_turns turns
-            ON turns.session_id = ids.session_id AND turns.turn_number = events.turn_number
-        WHERE ids.session_id = artifacts.session_id AND ids.event_id = artifacts.record_id
+            ON turns.session_id = events.session_id AND turns.turn_number = events.turn_number
+        WHERE events.session_id = artifacts.session_id AND events.event_id = artifacts.record_id
     )
     WHERE session_id = %s AND kind = %s
-        AND record_id IN (SELECT event_id FROM transcript_event_identities WHERE session_id = artifacts.session_id)
+        AND record_id IN (SELECT event_id FROM transcript_events WHERE session_id = artifacts.session_id)
         AND NOT EXISTS (SELECT 1 FROM conversation_turns WHERE id = artifacts.turn_id)
 """
 # The turn that has a message now.
 TURN_NOW = """
-    SELECT turns.id, turns.turn_number FROM transcript_event_identities ids
-    JOIN transcript_events events ON events.session_id = ids.session_id AND events.seq = ids.seq
-    JOIN conversation_turns turns ON turns.session_id = ids.session_id AND turns.turn_number = events.turn_number
-    WHERE ids.session_id = %s AND ids.event_id = %s
+    SELECT turns.id, turns.turn_number FROM transcript_events events
+    JOIN conversation_turns turns ON turns.session_id = events.session_id AND turns.turn_number = events.turn_number
+    WHERE events.session_id = %s AND events.event_id = %s
 """
 DAY_COLUMNS = ", ".join((*TOTAL_PLACE, *SUM_COLUMNS))
 BY_DAY = f"""
@@ -54,10 +52,6 @@ DIFFERENT_DAYS = f"""
     ) ORDER BY 1, 2, 3
 """  # noqa: S608
 PLACE = "UPDATE transcript_events SET turn_number = %s, is_active = %s WHERE session_id = %s AND seq = %s"
-WITHOUT_RECORD = """
-    DELETE FROM transcript_event_identities
-    WHERE session_id = %s AND seq NOT IN (SELECT seq FROM transcript_events WHERE session_id = %s)
-"""
 
 
 def rebuild_session(db: str, session_id: str) -> None:
@@ -67,8 +61,8 @@ def rebuild_session(db: str, session_id: str) -> None:
     `session_tools` with `tool_days`; the turn of its artifacts; of `sessions` all totals and counts, `created_at`, the
     model that answered last, a title when there is none, and the record its branch ends with when that is not one of
     its records. `last_activity_at` is moved on to the last record. Ids are the same as before: turns are called after
-    their user message and numbered in the order in which those arrived. An identity whose record is gone goes, so
-    that reading the source again brings the record back. Nothing else is done for a session without a row.
+    their user message and numbered in the order in which those arrived. Nothing is
+    done for a session without a row.
 
     Not covered: what only the source knows (channel, key, origin, state, metadata, where the branch ended, when that is
     a record of its), numbers beside records, rejected lines, contents of artifacts, and the agent's sums in the global
@@ -76,7 +70,6 @@ def rebuild_session(db: str, session_id: str) -> None:
     it were kept as evidence (`conversation_contexts`): remove those first if it is to go.
     """
     with transaction.atomic(using=db):
-        statements.run(db, WITHOUT_RECORD, [session_id, session_id])
         derived = derivation.derive_rows(db, session_id)
         if derived is None:
             return
@@ -123,8 +116,8 @@ def find_lonely_turns(db: str, session_id: str) -> set[str]:
 
     Their user message is no record any more; the kept messages (`conversation_contexts`) are evidence.
     """
-    identities = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id, event_type="message")
-    ids = {f"{session_id}:{record_id}" for record_id in identities.values_list("event_id", flat=True)}
+    messages = TranscriptEvent.objects.using(db).filter(session_id=session_id, event_type="message")
+    ids = {f"{session_id}:{record_id}" for record_id in messages.values_list("event_id", flat=True)}
     contexts = ConversationContext.objects.using(db).filter(turn__session_id=session_id)
     return set(contexts.values_list("turn_id", flat=True)) - ids
 

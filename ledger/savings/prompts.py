@@ -18,7 +18,7 @@ from openclaw_web.lists.paging import Page, page_of
 from openclaw_web.pages.charts import Chart, Point, Series, line_chart
 from openclaw_web.pages.formatting import day_in_words
 
-from ..models import ConversationTurn, Session, TranscriptEventIdentity, TranscriptSnapshot
+from ..models import ConversationTurn, Session, TranscriptEvent, TranscriptSnapshot
 from .sums import Scope, limit_to_newest
 
 TURNS = 60  # points of a session's chart
@@ -181,10 +181,10 @@ def _count_compactions(session, turns):
     if not turns:
         return {}
     snapshots = TranscriptSnapshot.objects.using(session._state.db).filter(session_id=session.id)
-    identities = TranscriptEventIdentity.objects.using(session._state.db).filter(
+    events = TranscriptEvent.objects.using(session._state.db).filter(
         session_id=session.id,
         event_id__in=snapshots.values("snapshot_id"),
         seq__range=(turns[0].first_seq, turns[-1].last_seq),
     )
     starts = [turn.first_seq for turn in turns]
-    return Counter(turns[bisect(starts, seq) - 1].turn_number for seq in identities.values_list("seq", flat=True))
+    return Counter(turns[bisect(starts, seq) - 1].turn_number for seq in events.values_list("seq", flat=True))

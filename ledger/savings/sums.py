@@ -17,7 +17,7 @@ from artifacts.models import Artifact
 from artifacts.services import OUTPUT_KIND
 from openclaw_web import clock
 
-from ..models import Session, SessionDay, ToolDay, TranscriptEvent, TranscriptEventIdentity
+from ..models import Session, SessionDay, ToolDay, TranscriptEvent
 from ..transcripts.tool_days import COUNT_COLUMNS, PROMPT_COLUMNS
 
 CHARS_PER_TOKEN = 4
@@ -205,10 +205,8 @@ def _exclude_repeated(uses):
     repeated = TranscriptEvent.objects.using(uses.db).filter(repeat_of__isnull=False)
     if not repeated.exists():
         return uses
-    known = TranscriptEventIdentity.objects.using(uses.db).filter(
-        session_id=OuterRef("session_id"), event_id=OuterRef(OuterRef("record_id"))
-    )
-    return uses.exclude(Exists(repeated.filter(session_id=OuterRef("session_id"), seq__in=known.values("seq"))))
+    own = repeated.filter(session_id=OuterRef("session_id"), event_id=OuterRef("record_id"))
+    return uses.exclude(Exists(own))
 
 
 def limit_to_newest(rows: QuerySet, count: int, *, since: int) -> tuple[QuerySet, int | None]:

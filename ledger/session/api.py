@@ -13,7 +13,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import page_of
 from people.configuration import setting_values as configuration
 
-from ..models import Session, TranscriptEventIdentity
+from ..models import Session
 from ..outputs import stashed_outputs as outputs
 from ..transcripts import contexts, forks
 from . import branch_records
@@ -52,7 +52,6 @@ def session_events(request, agent, session_id: str, filters: Query[EventQuery]):
     events = events.defer("full_zstd") if filters.include_payload else events.defer(*PAYLOAD_COLUMNS)
     limits = {"budget": BUDGET_BYTES, "weigh": count_event_bytes} if filters.include_payload else {}
     page = page_of(events, order=("seq",), **filters.place, **limits)
-    _set_ids(page, session)
     if filters.include_payload:
         annotate_payloads(page)
     return page_to_json(page)
@@ -93,18 +92,6 @@ def _turn_page(turns, filters, *, order):
         turns = turns.active()
     page = page_of(turns, order=order, **filters.place, budget=BUDGET_BYTES, weigh=count_turn_bytes)
     return page_to_json(page)
-
-
-def _set_ids(events, session):
-    """Set the id and parent id of a page's events, which are in another table."""
-    if not events:
-        return
-    identities = TranscriptEventIdentity.objects.using(session._state.db).filter(
-        session_id=session.id, seq__gte=events[0].seq, seq__lte=events[-1].seq
-    )
-    known = {seq: ids for seq, *ids in identities.values_list("seq", "event_id", "parent_id")}
-    for event in events:
-        event.record_id, event.parent_id = known.get(event.seq, (None, None))
 
 
 def annotate_payloads(events):

@@ -24,10 +24,7 @@ NO_TARGET_NOTICES = {
 def find_target(records: BranchRecords, kind: str, seq: int, *, backwards: bool) -> str | None:
     """The id of the nearest record of a kind after (or before) `seq`, or None."""
     read = records.before if backwards else records.after
-    rows = read(seq, 1, "seq", only=CONDITIONS[kind])
-    if not rows:
-        return None
-    return records.session.identities.filter(seq=rows[0]["seq"]).values_list("event_id", flat=True).first()
+    return next((row["event_id"] for row in read(seq, 1, "event_id", only=CONDITIONS[kind])), None)
 
 
 def build_address(

@@ -98,9 +98,9 @@ def read_update(session: Session, page_state: dict) -> LiveUpdate:
 
 def _is_still_there(records, page_state):
     """Whether the last record on the page is unchanged, and on the branch that is read."""
-    identity = records.session.identities.filter(seq=page_state["live"]).values_list("event_id", flat=True).first()
-    row = records.session.events.filter(seq=page_state["live"]).values("is_active").first()
-    return bool(row) and identity == page_state["id"] and records.holds(page_state["live"], row["is_active"])
+    rows = records.session.events.filter(seq=page_state["live"], event_id=page_state["id"])
+    is_active = rows.values_list("is_active", flat=True).first()
+    return is_active is not None and records.holds(page_state["live"], is_active)
 
 
 def _append(update, records, place, page_state):

@@ -141,6 +141,6 @@ def show_forks(session: Session, page: transcript_page.TranscriptPage) -> None:
     # On an abandoned branch, add the way back to the active branch to the fork.
     if not page.records.is_aside:
         return
-    fork = session.identities.filter(seq=page.records.fork_seq).values_list("event_id", flat=True).first()
+    fork = session.events.filter(seq=page.records.fork_seq).values_list("event_id", flat=True).first()
     if fork in places:
         places[fork].branches.insert(0, forks.Branch("", -1, -1, page.records.fork_seq, fork, 0))

@@ -66,6 +66,11 @@ class EventOut(table_schema(TranscriptEvent)):
     trimmed: dict[str, Any] | None = Field(None, description="parts left out of the payload: see the documentation")
     stashed: list[StashedOut] | None = Field(None, description="outputs of which the payload contains only a preview")
 
+    @staticmethod
+    def resolve_record_id(event: TranscriptEvent) -> str | None:
+        """Its column has the name of the spec."""
+        return event.event_id
+
 
 class BranchOut(Schema):
     """An abandoned branch of a session."""

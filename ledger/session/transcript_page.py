@@ -19,7 +19,7 @@ CHUNK = 80  # records
 BUDGET = 150_000  # characters shown
 LEAD = 40  # at most so many records before a requested one, so that it is read in its turn
 COLUMNS = (
-    *("seq", "kind", "turn_number", "is_active", "is_failed", "is_synthetic", "created_at"),
+    *("seq", "event_id", "kind", "turn_number", "is_active", "is_failed", "is_synthetic", "created_at"),
     *("model", "total_tokens", "cost_usd", "repeat_of", "tool_call_count", "trim_json", "event_json"),
 )
 TURN_COLUMNS = (
@@ -128,7 +128,7 @@ def read_page(
 
 def read_sections(records: BranchRecords, rows, *, show_all=False, keep=None) -> list[timeline.Section]:
     """Rows of COLUMNS, in order, as sections of a page."""
-    parse_rows(records.session, rows)
+    parse_rows(rows)
     if records.is_aside:  # all records of the branch that is read are shown as active
         for row in rows:
             row["is_active"] = True
@@ -195,19 +195,10 @@ def _count_leading_results(rows):
     return len(list(takewhile(lambda row: row["kind"] == "tool_result", rows)))
 
 
-def parse_rows(session: Session, rows) -> None:
-    """Parse the records of rows, and set their ids.
-
-    A record without an id of its own is named in another table.
-    """
+def parse_rows(rows) -> None:
+    """Parse the records of rows, and set their ids."""
     for row in rows:
-        row["record"] = decode(row["event_json"])
-        own = row["record"].get("id")
-        row["record_id"] = own if isinstance(own, str) else ""
-    if nameless := {row["seq"]: row for row in rows if not row["record_id"]}:
-        identities = session.identities.filter(seq__in=nameless).values_list("seq", "event_id")
-        for seq, event_id in identities:
-            nameless[seq]["record_id"] = event_id
+        row["record"], row["record_id"] = decode(row["event_json"]), row["event_id"] or ""
 
 
 def _read_turns(session, numbers) -> dict[int, dict[str, Any]]:
@@ -231,9 +222,7 @@ def _go_to_turn(session, place, number):
 
 
 def _go_to_record(session, place):
-    identity = session.identities.filter(event_id=place.record).first()
-    columns = ("seq", "is_active", "turn_number")
-    event = identity and session.events.filter(seq=identity.seq).values(*columns).first()
+    event = session.events.filter(event_id=place.record).values("seq", "is_active", "turn_number").first()
     if not event:
         place.notice = _("This session has no record %(id)s.") % {"id": place.record[:80]}
         return

@@ -46,7 +46,7 @@ def read_turn_actions(db: str, session_id: str, number: int | None) -> TurnActio
     events = session.events.filter(is_active=True, is_synthetic=False, **place)
     values = list(events.order_by("seq").values(*transcript_page.COLUMNS)[: MOST + 1])
     rows = transcript_page.take_fitting(values[:MOST], BUDGET)
-    transcript_page.parse_rows(session, rows)
+    transcript_page.parse_rows(rows)
     stashed = outputs.read_outputs(session.agent_id, rows)
     actions = TurnActions(session, is_on_branch=True)
     for section in timeline.build_sections(rows, {}, outputs=stashed):

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_safe
 from agents.decorators import agent_view_for
 from openclaw_web.pages.html import read_return_address, render_page, stop_polling
 
-from ..models import Session, TrajectoryEvent, TranscriptEvent, TranscriptEventIdentity
+from ..models import Session, TrajectoryEvent, TranscriptEvent
 from . import branch_records, jumps, live_update, page, pieces, steps
 from .forms import PieceForm
 from .session_forms import JumpForm, LiveForm, PlaceForm, TableForm
@@ -120,14 +120,10 @@ def _build_context(request, agent, session):
 @agent_view_for("viewer")
 def record_detail(request, agent, session_id, record_id):
     """One whole record, in pieces."""
-    identity = get_object_or_404(
-        TranscriptEventIdentity.objects.using(agent.db).select_related("session"),
-        session_id=session_id,
-        event_id=record_id,
-    )
-    event = get_object_or_404(TranscriptEvent.objects.using(agent.db), session_id=session_id, seq=identity.seq)
+    events = TranscriptEvent.objects.using(agent.db).select_related("session")
+    event = get_object_or_404(events, session_id=session_id, event_id=record_id)
     place = PieceForm(request.GET).read_place()
-    context = {"agent": agent, "session": identity.session, "identity": identity, "event": event}
+    context = {"agent": agent, "session": event.session, "event": event}
     context |= pieces.build_record_context(agent.agent_id, event, **place)
     return render_page(request, "ledger/record_detail.html", context, partial="piece")
 

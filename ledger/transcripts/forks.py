@@ -111,14 +111,14 @@ class Forest:
 
 def forest(session: Session) -> Forest:
     """The records off the active branch."""
-    rows = session.identities.filter(seq__in=session.events.filter(is_active=False).values("seq"))
+    rows = session.events.filter(seq__in=session.events.filter(is_active=False).values("seq"))
     columns = rows.values_list("event_id", "parent_id", "seq")
     abandoned = Forest({event_id: Node(seq, event_id, parent_id, False) for event_id, parent_id, seq in columns})
     parent_ids = sorted(
         {node.parent_id for node in abandoned.nodes.values() if node.parent_id not in abandoned.nodes} - {None}
     )
     for start in range(0, len(parent_ids), BATCH):
-        known = session.identities.filter(event_id__in=parent_ids[start : start + BATCH])
+        known = session.events.filter(event_id__in=parent_ids[start : start + BATCH])
         abandoned.outside.update(known.values_list("event_id", "seq"))
     return abandoned
 
@@ -163,7 +163,7 @@ def _find_cached(db, session_id, _cache_key):
 
 
 def _read_ids(session, seqs):
-    return session.identities.filter(seq__in=seqs).values_list("seq", "event_id")
+    return session.events.filter(seq__in=seqs).values_list("seq", "event_id")
 
 
 def _find_first_words(event_json):

@@ -7,7 +7,7 @@ import orjson
 from ..collectors import projections
 from ..collectors.jsonl import Line
 from ..collectors.records import own_id
-from ..models import ConversationTurn, TranscriptEvent, TranscriptEventIdentity
+from ..models import ConversationTurn, TranscriptEvent
 from . import trimming
 
 BATCH = 200
@@ -24,12 +24,9 @@ def add_projections(db: str, session_id: str, lines: Iterable[Line], known: Cont
             late[record_id] = projections.get_projection(line.record)
     ids, added = [record_id for record_id, projection in late.items() if projection], 0
     for start in range(0, len(ids), BATCH):
-        rows = TranscriptEventIdentity.objects.using(db).filter(
-            session_id=session_id, event_id__in=ids[start : start + BATCH]
-        )
-        places = dict(rows.values_list("seq", "event_id"))
-        for event in TranscriptEvent.objects.using(db).filter(session_id=session_id, seq__in=places, kind="user"):
-            added += _add_projection(db, event, late[places[event.seq]])
+        rows = TranscriptEvent.objects.using(db).filter(session_id=session_id, event_id__in=ids[start : start + BATCH])
+        for event in rows.filter(kind="user"):
+            added += _add_projection(db, event, late[event.event_id])
     return added
 
 

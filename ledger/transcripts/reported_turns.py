@@ -45,7 +45,7 @@ NEAR_MS = 120_000  # between a turn of a transcript and one that has the same wo
 JOINED = f"""
     SELECT told.id, told.session_id, told.first_seq, told.last_seq, turns.id, turns.session_id, turns.first_seq
     FROM conversation_turns told
-    JOIN transcript_event_identities ids ON ids.session_id = told.session_id AND ids.event_id = told.user_message_id
+    JOIN transcript_events ids ON ids.session_id = told.session_id AND ids.event_id = told.user_message_id
     CROSS JOIN conversation_turns turns
         ON turns.created_at BETWEEN told.created_at - {EARLIER_MS} AND told.created_at + {LATER_MS}
     WHERE told.session_id LIKE '{PREFIX}%%' AND turns.session_id NOT LIKE '{PREFIX}%%' AND {{where}} AND (

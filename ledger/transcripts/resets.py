@@ -7,15 +7,14 @@ from collections.abc import Sequence
 
 from openclaw_web.sqlite import statements
 
-# By the type in the identity: a withheld record has lost its kind. A record that follows none is behind its place,
+# By the type in the source: a withheld record has lost its kind. A record that follows none is behind its place,
 # unless it is a note: no question, and the next record does not follow it.
 RESETS = (
-    "SELECT i.session_id, i.seq - (i.event_type <> 'reset'), e.is_active FROM transcript_event_identities i"
-    " JOIN transcript_events e ON e.session_id = i.session_id AND e.seq = i.seq"
-    " WHERE (i.event_type = 'reset' OR i.parent_id IS NULL) AND (i.event_type = 'reset' OR i.seq > 1"
-    " AND (e.kind = 'user' OR i.event_id = (SELECT n.parent_id FROM transcript_event_identities n"
-    " WHERE n.session_id = i.session_id AND n.seq > i.seq ORDER BY n.seq LIMIT 1)))"
-    " AND i.event_type <> 'session' AND i.session_id IN ({marks}) ORDER BY i.session_id, i.seq"
+    "SELECT e.session_id, e.seq - (e.event_type <> 'reset'), e.is_active FROM transcript_events e"
+    " WHERE (e.event_type = 'reset' OR e.parent_id IS NULL) AND (e.event_type = 'reset' OR e.seq > 1"
+    " AND (e.kind = 'user' OR e.event_id = (SELECT n.parent_id FROM transcript_events n"
+    " WHERE n.session_id = e.session_id AND n.seq > e.seq ORDER BY n.seq LIMIT 1)))"
+    " AND e.event_type <> 'session' AND e.session_id IN ({marks}) ORDER BY e.session_id, e.seq"
 )
 BEGINNING = -1  # before every record
 BATCH = 500

@@ -27,6 +27,10 @@ EVENT_COLUMNS = (
     "session_id",
     "seq",
     "created_at",
+    "event_id",
+    "event_type",
+    "parent_id",
+    "message_idempotency_key",
     "kind",
     "turn_number",
     "is_active",
@@ -44,16 +48,6 @@ EVENT_COLUMNS = (
     "trim_json",
     "event_json",
     "full_zstd",
-)
-IDENTITY_COLUMNS = (
-    "session_id",
-    "event_id",
-    "seq",
-    "event_type",
-    "has_parent",
-    "parent_id",
-    "message_idempotency_key",
-    "created_at",
 )
 TURN_COLUMNS = (
     "id",
@@ -111,6 +105,10 @@ class Row:
             session_id,
             self.seq,
             self.created_at,
+            self.record_id,
+            record_facts.type,
+            self.parent_id,
+            self.idempotency_key,
             record_facts.kind,
             self.turn_number,
             self.is_active,
@@ -123,19 +121,6 @@ class Row:
             self.trim_json,
             self.event_json,
             self.full_zstd,
-        )
-
-    def identity(self, session_id: str) -> tuple[Any, ...]:
-        """The values of IDENTITY_COLUMNS."""
-        return (
-            session_id,
-            self.record_id,
-            self.seq,
-            self.facts.type,
-            self.parent_id is not None,
-            self.parent_id,
-            self.idempotency_key,
-            self.created_at,
         )
 
 

@@ -11,7 +11,7 @@ from django.db.models import Count
 
 from agents.holdings import Holding, compute_checksum
 
-from ..models import Session, TranscriptEvent, TranscriptEventIdentity
+from ..models import Session, TranscriptEvent
 
 
 def get_holding(session: Session) -> Holding:
@@ -46,12 +46,8 @@ def count_holding(db: str, session_id: str) -> Holding | None:
     None when rows do not belong together, as a record without its id.
     """
     kinds = rows_of(db, session_id).get(session_id, Counter())
-    places = set(TranscriptEvent.objects.using(db).filter(session_id=session_id).values_list("seq", flat=True))
-    rows = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id).order_by()
-    ids = dict(rows.values_list("seq", "event_id"))
-    if ids.keys() != places or rows.count() != len(places):
-        return None
-    return Holding(kinds, compute_checksum(ids.values()))
+    ids = list(_list_ids(db, session_id))
+    return None if None in ids else Holding(kinds, compute_checksum(ids))
 
 
 def recount_holding(db: str, session_id: str) -> Holding:
@@ -59,10 +55,14 @@ def recount_holding(db: str, session_id: str) -> Holding:
 
     For a session whose sources were all just read and compared with it.
     """
-    identities = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id)
-    checksum = compute_checksum(identities.order_by().values_list("event_id", flat=True).iterator())
+    checksum = compute_checksum(filter(None, _list_ids(db, session_id)))
     holding = Holding(rows_of(db, session_id).get(session_id, Counter()), checksum)
     Session.objects.using(db).filter(id=session_id).update(
         kind_counts=Session.kinds.encode(holding.kinds), id_checksum=checksum
     )
     return holding
+
+
+def _list_ids(db, session_id):
+    rows = TranscriptEvent.objects.using(db).filter(session_id=session_id)
+    return rows.order_by().values_list("event_id", flat=True).iterator()

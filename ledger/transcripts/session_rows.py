@@ -28,14 +28,16 @@ from ..models import (
     SessionTool,
     TrajectoryEvent,
     TranscriptEvent,
-    TranscriptEventIdentity,
     TranscriptSnapshot,
 )
 from . import row_checks
 
 BYTES = "base64"
 ROWS = 500
+IDENTITIES = "transcript_event_identities"  # a view of columns of a record, which have lines of their own
+IDENTITY = ("event_id", "event_type", "parent_id", "message_idempotency_key")
 COUNTED = {(Session, "kind_counts"), (Session, "id_checksum")}
+ELSEWHERE = COUNTED | {(TranscriptEvent, name) for name in IDENTITY}
 # Columns that archives may lack, with the values that the update gave to stored rows.
 ADDED: dict[str, dict[str, Any]] = {
     "sessions": {"rules": rules.OLDER},
@@ -55,16 +57,20 @@ class Table:
     order: str
     is_shared: bool = False
     is_numbered: bool = False  # its ids are numbers of this file: in another file they name other rows
+    view: str = ""
 
     @property
     def name(self) -> str:
-        return self.model._meta.db_table
+        return self.view or self.model._meta.db_table
 
     @property
     def columns(self) -> dict[str, models.Field]:
-        """Its columns by name, without those that are counted anew when rows are restored."""
-        fields = self.model._meta.concrete_fields
-        return {field.column: field for field in fields if (self.model, field.column) not in COUNTED}
+        """Its columns by name, without those that are counted anew when rows are restored, or have other lines."""
+        fields = {field.column: field for field in self.model._meta.concrete_fields}
+        if self.view:
+            names = ("session_id", "event_id", "seq", "event_type", "has_parent", *IDENTITY[2:], "created_at")
+            return {name: fields.get(name) or models.BooleanField() for name in names}
+        return {name: field for name, field in fields.items() if (self.model, name) not in ELSEWHERE}
 
     @property
     def condition(self) -> str:
@@ -81,7 +87,7 @@ TABLES = (
     Table(PromptReport, "id", is_shared=True),
     Table(Session, "id"),
     Table(TranscriptEvent, "seq"),
-    Table(TranscriptEventIdentity, "seq, event_id"),
+    Table(TranscriptEvent, "seq, event_id", view=IDENTITIES),
     Table(TranscriptSnapshot, "snapshot_id"),
     Table(ConversationTurn, "turn_number"),
     Table(ConversationContext, "turn_id, sequence_number", is_numbered=True),
@@ -94,7 +100,10 @@ TABLES = (
 TABLES_BY_NAME = {table.name: table for table in TABLES}
 # Rows of these tables are deleted with a session. Its sums stay, and so does a prompt report that others may have.
 STAYING = {PromptReport, SessionDay, SessionTool}
-GOING = tuple(table for table in reversed(TABLES) if table.model not in STAYING)
+GOING = tuple(table for table in reversed(TABLES) if table.model not in STAYING and not table.view)
+IDENTIFY = f"""
+    UPDATE transcript_events SET {", ".join(f"{name} = %s" for name in IDENTITY)} WHERE session_id = %s AND seq = %s
+"""  # noqa: S608 - constants
 
 
 def read_row_lines(db: str, session_id: str, *, is_older: bool = False) -> Iterator[tuple[str, bytes]]:
@@ -145,7 +154,10 @@ def insert_rows(db: str, session_id: str, table: Table, rows: Iterable[dict[str,
     query = f"{verb} INTO {table.name} ({', '.join(columns)}) VALUES ({marks})"
     waiting = iter(rows)
     while batch := list(islice(waiting, ROWS)):
-        statements.run_many(db, query, [_check_values(session_id, table, columns, row) for row in batch])
+        checked = [_check_values(session_id, table, columns, row) for row in batch]
+        if table.view:
+            checked = [[*map(row.get, (*IDENTITY, "session_id", "seq"))] for row in batch]
+        statements.run_many(db, IDENTIFY if table.view else query, checked)
 
 
 def delete_rows(db: str, session_id: str) -> None:

@@ -28,7 +28,6 @@ from .late_projections import add_projections
 from .opt_out_filter import OptOutFilter
 from .rows import (
     EVENT_COLUMNS,
-    IDENTITY_COLUMNS,
     TOTALS,
     RecordSums,
     Row,
@@ -44,7 +43,6 @@ CHUNK_LINES = 5_000
 SESSION_COLUMNS = tuple(field.attname for field in Session._meta.concrete_fields)
 INSERT_SESSION = insert_sql("sessions", SESSION_COLUMNS)
 INSERT_EVENT = insert_sql("transcript_events", EVENT_COLUMNS)
-INSERT_IDENTITY = insert_sql("transcript_event_identities", IDENTITY_COLUMNS)
 UPDATE_SESSION = f"UPDATE sessions SET {', '.join(f'{name} = %s' for name in SESSION_COLUMNS)} WHERE id = %s"  # noqa: S608
 CHUNK_BYTES = 24 * 1024 * 1024
 PREVIEW = 2_000
@@ -210,7 +208,7 @@ def _store_chunk(db, transcript, chunk, stored, outputs, unnamed, ending):
         removal.clear_remains(db, transcript.session_id)
     session = session or Session(id=transcript.session_id, created_at=transcript.modified_ms, last_activity_at=0)
     known = turns.read_known_nodes(db, session) if session.record_count else {}
-    leaves = session.leaves if session.leaf_ids else [session.leaf_record_id]
+    leaves = session.leaves or [session.leaf_record_id]
     if not ending.is_begun:
         ending.is_begun, ending.earlier = True, tuple(filter(None, leaves))
         ending.goes_on = transcript.goes_on
@@ -235,7 +233,7 @@ def _store_chunk(db, transcript, chunk, stored, outputs, unnamed, ending):
         session.leaf_record_id = ending.leaf_id or session.leaf_record_id
     follows = zip(rows, [leaves[-1], *(row.record_id for row in rows)], strict=False)
     ending.is_fork |= bool(known) and any(row.parent_id != record_id for row, record_id in follows)
-    has_moved = leaves != (session.leaves if session.leaf_ids else [session.leaf_record_id])
+    has_moved = leaves != (session.leaves or [session.leaf_record_id])
     session.source_state = transcript.state
     if rows or has_moved:
         tree = Tree([*(node for node, *_ in known.values()), *map(_build_node, rows)])
@@ -243,7 +241,6 @@ def _store_chunk(db, transcript, chunk, stored, outputs, unnamed, ending):
         if outputs.batch:
             outputs.set_turns(session.id, turns.find_user_records(rows, known))
         statements.run_many(db, INSERT_EVENT, [row.event(session.id) for row in rows])
-        statements.run_many(db, INSERT_IDENTITY, [row.identity(session.id) for row in rows])
         turns_by_day = turns.store_turns(db, session, rows, refresh, holes)
         turns.store_snapshots(db, session, tree, rows)
         if rows:

@@ -19,7 +19,7 @@ from ..collectors import answers
 from ..collectors.answers import Conversation
 from ..collectors.records import read_content_facts, read_facts, read_file_lists
 from ..injected_prompts import find_heading
-from ..models import ConversationTurn, Session, TranscriptEvent, TranscriptEventIdentity, TranscriptSnapshot
+from ..models import ConversationTurn, Session, TranscriptEvent, TranscriptSnapshot
 from .origins import find_conversation
 from .rows import TOTALS, TURN_COLUMNS, RecordSums, Row
 from .trees import LOST_END, Node, Tree
@@ -49,13 +49,11 @@ def _format_day(number):
 
 def read_known_nodes(db: str, session: Session) -> KnownNodes:
     """Every stored record of a session, by id."""
-    events = TranscriptEvent.objects.using(db).filter(session_id=session.id)
-    columns = ("seq", "is_active", "kind", "turn_number")
-    values_by_seq = {seq: (active, kind, turn) for seq, active, kind, turn in events.values_list(*columns).iterator()}
-    identities = TranscriptEventIdentity.objects.using(db).filter(session_id=session.id)
+    events = TranscriptEvent.objects.using(db).filter(session_id=session.id, event_id__isnull=False)
+    columns = ("event_id", "seq", "parent_id", "is_active", "kind", "turn_number")
     return {
-        event_id: (Node(seq, event_id, parent_id, values_by_seq[seq][1] == "user"), *values_by_seq[seq])
-        for event_id, seq, parent_id in identities.values_list("event_id", "seq", "parent_id").iterator()
+        event_id: (Node(seq, event_id, parent_id, kind == "user"), active, kind, turn)
+        for event_id, seq, parent_id, active, kind, turn in events.values_list(*columns).iterator()
     }
 
 
@@ -284,18 +282,13 @@ def _read_stored_rows(db, turn):
     events = TranscriptEvent.objects.using(db).filter(
         session_id=turn.session_id, turn_number=turn.turn_number, seq__gte=turn.first_seq
     )
-    ids = dict(
-        TranscriptEventIdentity.objects.using(db)
-        .filter(session_id=turn.session_id, seq__gte=turn.first_seq)
-        .values_list("seq", "event_id")
-    )
     rows = []
     for event in events.defer("full_zstd").order_by("seq").iterator(chunk_size=BATCH):
         # The words of the user count for no sum, and unwrapping them would take most of the time.
         read = read_content_facts if event.kind == "user" else read_facts
         record_facts = read(orjson.loads(event.event_json))
         record_facts.kind, record_facts.is_failed = event.kind, event.is_failed
-        row = Row(ids[event.seq], None, event.created_at, record_facts, "", None, None, None)
+        row = Row(event.event_id or "", None, event.created_at, record_facts, "", None, None, None)
         row.seq, row.turn_number, row.is_active = event.seq, event.turn_number, event.is_active
         row.repeat_of = event.repeat_of
         rows.append(row)

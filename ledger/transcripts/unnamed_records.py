@@ -24,7 +24,7 @@ from openclaw_web.errors import Refused
 from ..collectors.envelopes import content_digest, without_repeated_output
 from ..collectors.jsonl import Line
 from ..collectors.records import own_moment, read_facts
-from ..models import TranscriptEvent, TranscriptEventIdentity
+from ..models import TranscriptEvent
 from .trimming import find_texts, parse_stashed, untrim
 
 WITHHELD = "withheld"
@@ -140,21 +140,13 @@ def compute_key(record: dict[str, Any]) -> str:
 
 def read_keys(db: str, session_id: str) -> dict[str, str]:
     """Name -> content key of each stored record without an id, in their order."""
-    identities = TranscriptEventIdentity.objects.using(db).filter(
-        session_id=session_id, event_id__gte="@", event_id__lt="A"
-    )
-    names = dict(identities.order_by("seq").values_list("seq", "event_id"))
+    rows = TranscriptEvent.objects.using(db).filter(session_id=session_id, event_id__gte="@", event_id__lt="A")
     keys: dict[str, str] = {}
-    seqs = list(names)
-    for start in range(0, len(seqs), ROWS):
-        rows = TranscriptEvent.objects.using(db).filter(session_id=session_id, seq__in=seqs[start : start + ROWS])
-        for row in rows.order_by("seq").iterator():
-            try:
-                keys[names[row.seq]] = (
-                    WITHHELD if row.kind == TranscriptEvent.Kind.WITHHELD else _compute_stored_key(row)
-                )
-            except (Refused, ValueError, LookupError, TypeError, AttributeError):  # a damaged row matches no record
-                keys[names[row.seq]] = ""
+    for row in rows.order_by("seq").iterator(chunk_size=ROWS):
+        try:
+            keys[row.event_id] = WITHHELD if row.kind == TranscriptEvent.Kind.WITHHELD else _compute_stored_key(row)
+        except (Refused, ValueError, LookupError, TypeError, AttributeError):  # a damaged row matches no record
+            keys[row.event_id] = ""
     return keys
 
 
@@ -186,8 +178,8 @@ def find_words(kind: str, record: dict[str, Any], trim_json: str | None = None) 
     if kind == TranscriptEvent.Kind.SESSION:  # a header that is written anew has another time and version
         return (kind,)
     about = (kind, own_moment(record))
-    if kind == TranscriptEvent.Kind.TOOL_RESULT:
-        return *about, read_facts(record).tool_call_id, find_output_handles(record, trim_json)
+    if kind == TranscriptEvent.Kind.TOOL_RESULT:  # OpenClaw changes paths in outputs when it moves a home
+        return *about, read_facts(record).tool_call_id or find_output_handles(record, trim_json)
     if kind == TranscriptEvent.Kind.ASSISTANT:  # thoughts may be left out of a copy, or signed anew
         facts = read_facts(record)
         text = hashlib.sha256(facts.text.encode(errors="replace")).hexdigest()
@@ -204,8 +196,7 @@ def _get_line(event):
 def read_words(db: str, session_id: str, name: str, event: TranscriptEvent | None = None) -> tuple[Any, bytes | None]:
     """The words of a stored record, and its line where nothing was cut; None where these are not known."""
     if event is None:
-        seqs = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id, event_id=name).values("seq")
-        event = TranscriptEvent.objects.using(db).filter(session_id=session_id, seq__in=seqs).first()
+        event = TranscriptEvent.objects.using(db).filter(session_id=session_id, event_id=name).first()
     if event is None or event.kind == TranscriptEvent.Kind.WITHHELD:
         return None, None
     try:

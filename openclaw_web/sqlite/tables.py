@@ -9,7 +9,7 @@ OF_SESSIONS, OF_SOURCES = "session_sums", "source_rows"  # the checks that impor
 # From sources, as long as these are there: the check that compares them. "": none does.
 # Tables of sessions are in the order in which their rows are inserted.
 READ_AGAIN = {
-    **dict.fromkeys(("prompt_reports", "sessions", "transcript_events", "transcript_event_identities"), OF_SESSIONS),
+    **dict.fromkeys(("prompt_reports", "sessions", "transcript_events"), OF_SESSIONS),
     **dict.fromkeys(("artifacts", "rejected_records"), OF_SESSIONS),
     **dict.fromkeys(("trajectory_events", "indexed_files", "vfs_entries", "episodic_events"), OF_SOURCES),
     **dict.fromkeys(("cron_jobs", "cron_run_logs", "subagent_runs"), OF_SOURCES),

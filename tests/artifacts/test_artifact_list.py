@@ -11,7 +11,7 @@ from artifacts.contents.content_types import KNOWN
 from artifacts.services import Place
 from artifacts.words import CONTENT_WORDS
 from people.configuration import setting_values as configuration
-from tests.factories import EventFactory, IdentityFactory, SessionFactory
+from tests.factories import EventFactory, SessionFactory
 
 ADA, DB = "/agents/ada/artifacts/", "agent_ada"
 T0 = 1_767_571_200_000
@@ -78,8 +78,8 @@ def tool_outputs(client):
     ]
     for seq, (kind, record, count) in enumerate(rows):
         text = orjson.dumps(record).decode()
-        EventFactory(session=session, seq=seq, kind=kind, event_json=text, tool_call_count=count)
-        IdentityFactory(session=session, seq=seq, event_id=record["id"])
+        about = {"kind": kind, "event_id": record["id"], "tool_call_count": count}
+        EventFactory(session=session, seq=seq, event_json=text, **about)
     first = stash("x" * 99, at=T0, session_id="s1", record_id="r1", tool="exec", tool_call_id="c1")
     second = stash("y" * 99, at=T0 + 1, session_id="s1", record_id="r2", tool="web_fetch", tool_call_id="c2")
     stash("z" * 99, at=T0 + 2, session_id="s1", record_id="r2", tool="exec", tool_call_id="c9")

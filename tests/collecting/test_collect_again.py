@@ -67,7 +67,7 @@ def test_what_is_whole_stays_as_it_is(home):
     [
         "DELETE FROM transcript_events WHERE seq % 3 = 1",
         "DELETE FROM transcript_events",
-        "DELETE FROM transcript_event_identities WHERE seq > 4",
+        "UPDATE transcript_events SET event_id = NULL WHERE seq > 4",
         "DELETE FROM sessions",
         "DELETE FROM conversation_turns WHERE turn_number = 2",
         "DELETE FROM transcript_snapshots",
@@ -91,7 +91,10 @@ def test_what_was_lost_or_damaged_comes_back(home, statement):
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(gone=st.sets(st.integers(0, 40)), tables=st.sets(st.sampled_from(DERIVED[1:5])))
+@given(
+    gone=st.sets(st.integers(0, 40)),
+    tables=st.sets(st.sampled_from(("transcript_events", "transcript_snapshots", "conversation_turns"))),
+)
 def test_any_rows_that_go_come_back(home, gone, tables):
     if not CollectorSource.objects.filter(root=str(home.root)).exists():
         write_conversation(home, session=str(uuid.UUID(int=1)), turns=6)

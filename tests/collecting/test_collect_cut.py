@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from agents.models import CollectorSource
 from automation.models import CronRunLog
-from ledger.models import TrajectoryEvent, TranscriptEvent, TranscriptEventIdentity
+from ledger.models import TrajectoryEvent, TranscriptEvent
 from tests.collecting.collect_runs import MAIN, count_events, run
 from tests.homes import user
 from tests.sqlite_homes import SqliteHome
@@ -133,12 +133,9 @@ def test_equal_records_without_an_id_are_kept_as_often_as_a_file_had_them(home, 
 
 def read_places(session):
     """(place, text) of each record that the store has."""
-    rows = TranscriptEventIdentity.objects.using(MAIN).filter(session_id=session, event_id__startswith="@")
-    names = dict(rows.values_list("seq", "event_id"))
-    records = (
-        TranscriptEvent.objects.using(MAIN).filter(session_id=session, seq__in=names).values_list("seq", "event_json")
-    )
-    named_texts = ((names[seq], json.loads(text)["message"]["content"][0]["text"]) for seq, text in records)
+    rows = TranscriptEvent.objects.using(MAIN).filter(session_id=session, event_id__startswith="@")
+    records = rows.values_list("event_id", "event_json")
+    named_texts = ((name, json.loads(text)["message"]["content"][0]["text"]) for name, text in records)
     return {(int(name[1:].partition("-")[0]), text) for name, text in named_texts}
 
 

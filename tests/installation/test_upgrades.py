@@ -245,7 +245,7 @@ def test_a_backup_folder_that_cannot_be_written_refuses_the_update(program, home
 )
 def test_a_missing_or_damaged_database_refuses_the_update_with_a_way_out(program, home, filled, damage, reason):
     """The sentence names commands, and they work."""
-    records = upgraded_homes.read_tables(home)[AGENT.as_posix(), "transcript_event_identities"]
+    records = upgraded_homes.read_tables(home)[AGENT.as_posix(), "transcript_events"]
     break_database(home / AGENT, damage)
     before = upgraded_homes.list_files(home)
     status, output = serve(program, home)
@@ -260,7 +260,7 @@ def test_a_missing_or_damaged_database_refuses_the_update_with_a_way_out(program
     source = {"OPENCLAW_STATE_DIR": f"{filled}-source"}
     status, output = run(program, home, "collect", "--again", "--agent", "main", "--quiet", **source)
     assert (status, "is kept in" in output) == (0, damage != "missing"), output
-    after = upgraded_homes.read_tables(home)[AGENT.as_posix(), "transcript_event_identities"]
+    after = upgraded_homes.read_tables(home)[AGENT.as_posix(), "transcript_events"]
     assert len(after) == len(records)
     digests = [digest for path, digest in upgraded_homes.list_files(home).items() if KEPT.search(path)]
     assert len(digests) == (damage != "missing")

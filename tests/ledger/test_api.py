@@ -4,7 +4,7 @@ import orjson
 import pytest
 
 from ledger.session import api
-from tests.factories import EventFactory, IdentityFactory, SessionFactory, TurnFactory
+from tests.factories import EventFactory, SessionFactory, TurnFactory
 
 ADA = "/api/v1/agents/ada"
 pytestmark = pytest.mark.django_db
@@ -30,8 +30,7 @@ class TestEvents:
     def session(self, client):
         session = SessionFactory(id="s")
         for seq in range(5):
-            EventFactory(session=session, seq=seq, is_active=seq != 3)
-            IdentityFactory(session=session, seq=seq, event_id=f"r{seq}", parent_id=f"r{seq - 1}" if seq else None)
+            EventFactory(session=session, seq=seq, is_active=seq != 3, parent_id=f"r{seq - 1}" if seq else None)
         return session
 
     def test_it_works(self, client, session):
@@ -72,7 +71,7 @@ class TestEvents:
         client.get(f"{ADA}/sessions/long/events")  # the audit log has its entry from here on
         for rows in (1, 30):
             EventFactory.create_batch(rows, session=session)
-            with django_assert_num_queries(3, using="agent_ada"), django_assert_num_queries(4):
+            with django_assert_num_queries(2, using="agent_ada"), django_assert_num_queries(4):
                 client.get(f"{ADA}/sessions/long/events", {"include_payload": "true"})
 
 

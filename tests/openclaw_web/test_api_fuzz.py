@@ -20,7 +20,6 @@ from people.api_auth import limits
 from tests.factories import (
     EventFactory,
     ExportFactory,
-    IdentityFactory,
     JobFactory,
     RejectedFactory,
     SampleFactory,
@@ -86,7 +85,6 @@ def rows(ada, settings, tmp_path):
     limits.buckets.clear()
     session = SessionFactory(id="session-x")
     EventFactory(session=session, seq=0)
-    IdentityFactory(session=session, seq=0, event_id="r0")
     TurnFactory(session=session, turn_number=1)
     RejectedFactory()
     artifacts.stash("agent_ada", "x")

@@ -14,7 +14,7 @@ from agents.models import CollectorSource
 from collecting.inventory.transcripts import PACKED
 from ledger.collectors.envelopes import fingerprint
 from ledger.collectors.records import own_id, read_facts
-from ledger.models import TranscriptEventIdentity
+from ledger.models import TranscriptEvent
 from ledger.transcripts import unnamed_records
 from ledger.transcripts.transcript_store import UNFORESEEN
 
@@ -117,7 +117,7 @@ class _Nameless:
 
 def all_ids(db: str, session_id: str) -> set[str]:
     """The ids of all stored records of a session."""
-    rows = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id).order_by()
+    rows = TranscriptEvent.objects.using(db).filter(session_id=session_id).order_by()
     return set(rows.values_list("event_id", flat=True))
 
 
@@ -134,7 +134,7 @@ RECORDS = "transcript_events"
 
 def held_ids(db: str, session_id: str, ids: list[str]) -> set[str]:
     """Those of some records of a session that are stored. At most a few hundred ids."""
-    rows = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id, event_id__in=ids)
+    rows = TranscriptEvent.objects.using(db).filter(session_id=session_id, event_id__in=ids)
     return set(rows.order_by().values_list("event_id", flat=True))
 
 

@@ -17,7 +17,7 @@ from ledger.collectors import agent_database
 from ledger.collectors.database import DamagedDatabase
 from ledger.collectors.database_tables import AGENT
 from ledger.collectors.records import own_id
-from ledger.models import Session, TranscriptEventIdentity
+from ledger.models import Session, TranscriptEvent
 from ledger.transcripts import unnamed_records
 
 from . import places
@@ -115,7 +115,7 @@ def _check_database(collection, source, apart):
 
 
 def _count_missing(agent_id, session_id, lines):
-    rows = TranscriptEventIdentity.objects.using(databases.get_alias(agent_id)).filter(session_id=session_id)
+    rows = TranscriptEvent.objects.using(databases.get_alias(agent_id)).filter(session_id=session_id)
     known, missing = set(rows.values_list("event_id", flat=True)), 0
     without_id: Counter[str] = Counter()
     for line in lines:

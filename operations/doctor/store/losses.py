@@ -13,7 +13,7 @@ from agents import holdings
 from agents.holdings import Holding
 from openclaw_web.amounts import format_plural
 from openclaw_web.pages.formatting import listed
-from openclaw_web.sqlite import dialect, statements
+from openclaw_web.sqlite import statements
 
 from ..findings import NOTE, Finding
 
@@ -21,16 +21,9 @@ IMPORT_AGAIN = "collect_again"  # the repair of findings that a repeated import 
 IDS = "ids"  # the kind of a loss that only the checksum shows: as many records as noted, but others
 NAMED = 20  # maximum of sessions that findings name, per agent; the list of losses is longer
 
-# A record needs its event row and its identity row: without one of them it cannot be found or read.
-IS_KNOWN = "EXISTS (SELECT 1 FROM transcript_event_identities i WHERE i.session_id = e.session_id AND i.seq = e.seq)"
-HELD = f"""
-SELECT e.session_id, e.kind, {dialect.count_if(IS_KNOWN)} FROM transcript_events e GROUP BY e.session_id, e.kind
-"""  # noqa: S608 - constants
-KNOWN_IDS = """
-SELECT i.session_id, i.event_id FROM transcript_event_identities i
-WHERE EXISTS (SELECT 1 FROM transcript_events e WHERE e.session_id = i.session_id AND e.seq = i.seq)
-ORDER BY i.session_id
-"""
+# A record without its id cannot be found.
+HELD = "SELECT session_id, kind, count(event_id) FROM transcript_events GROUP BY session_id, kind"
+KNOWN_IDS = "SELECT session_id, event_id FROM transcript_events WHERE event_id IS NOT NULL ORDER BY session_id"
 
 
 @dataclass(slots=True)
@@ -106,7 +99,7 @@ def _compare(agent_id, session_id, noted, own, counts):
 
 
 def held_rows(db: str) -> dict[str, Holding]:
-    """Records in an agent's file by session. They need an event row and an identity row."""
+    """Records in an agent's file by session. Those without an id do not count."""
     held: dict[str, Holding] = defaultdict(Holding)
     for session_id, kind, known in statements.iterate_rows(db, HELD):
         held[session_id].kinds += Counter({kind: known})

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from agents.models import CollectorSource
-from ledger.models import ConversationTurn, Session, TranscriptEvent, TranscriptEventIdentity
+from ledger.models import ConversationTurn, Session, TranscriptEvent
 from ledger.source_order import SourceRecords, order_sources
 from tests.collecting.collect_runs import MAIN, dump_tables, run
 from tests.collecting.inventory.odd_folders import header, message
@@ -39,13 +39,11 @@ def lines(first, count, is_backwards):
 def summary(db):
     """Return what people see of a session, whatever order its records are numbered in."""
     session = Session.objects.using(db).get(id=ID)
-    identities = TranscriptEventIdentity.objects.using(db).filter(session_id=ID)
-    names = dict(identities.values_list("seq", "event_id"))
-    active = TranscriptEvent.objects.using(db).filter(session_id=ID, is_active=True).values_list("seq", flat=True)
+    active = TranscriptEvent.objects.using(db).filter(session_id=ID, is_active=True)
     turns = ConversationTurn.objects.using(db).filter(session_id=ID, is_active=True)
     values = {"leaf": session.leaf_record_id, "title": session.title, "model": session.model}
     values |= {"state": session.source_state, "turn_count": session.turn_count, "records": session.record_count}
-    values["active"] = sorted(names[seq] for seq in active)
+    values["active"] = sorted(active.values_list("event_id", flat=True))
     values["turns"] = sorted(turns.values_list("user_message_id", flat=True))
     return values
 

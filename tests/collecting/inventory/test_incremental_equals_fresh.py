@@ -43,7 +43,7 @@ LEFT_OUT = {
     "repeats_mark", "leaf_ids",
 }  # fmt: skip
 TABLES = (
-    *("sessions", "transcript_events", "transcript_event_identities", "conversation_turns", "transcript_snapshots"),
+    *("sessions", "transcript_events", "conversation_turns", "transcript_snapshots"),
     *("session_days", "session_tools", "tool_days"),
 )
 EDITS = st.lists(
@@ -219,17 +219,12 @@ def read_store(agent_id):
             cursor.execute(f"SELECT * FROM {table}")
             names = [column[0] for column in cursor.description]
             rows[table] = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
-    texts = {(row["session_id"], row["seq"]): row["event_json"] for row in rows["transcript_events"]}
-    names = {}
-    for row in rows["transcript_event_identities"]:
-        names[row["session_id"], row["event_id"]] = texts[row["session_id"], row["seq"]]
-    ids = {row["seq"]: row["event_id"] for row in rows["transcript_event_identities"]}
-    assert len(ids)
+    names = {(row["session_id"], row["event_id"]): row["event_json"] for row in rows["transcript_events"]}
+    assert len(names) == len(rows["transcript_events"])
     for table in TABLES:
         for row in rows[table]:
             session = row.get("session_id") or row.get("id")
-            if table == "transcript_event_identities":
-                row["event_id"] = texts[session, row["seq"]]
+            row.pop("event_id", None)
             if table == "conversation_turns":
                 row["id"] = ""
             for name in ("parent_id", "leaf_record_id", "user_message_id", "agent_message_id", "snapshot_id"):

@@ -21,7 +21,6 @@ from ledger.models import (
     Session,
     TrajectoryEvent,
     TranscriptEvent,
-    TranscriptEventIdentity,
 )
 from tests.collecting.collect_runs import MAIN, run
 from tests.homes import Home, assistant, user
@@ -57,7 +56,7 @@ def homes(tmp_path, real_files):
 def assert_pages_open(client, agent, session_id):
     """Assert that all pages and answers with records of a session have status 200."""
     session = f"agents/{agent}/sessions/{session_id}"
-    ids = TranscriptEventIdentity.objects.using(f"agent_{agent}").filter(session_id=session_id)
+    ids = TranscriptEvent.objects.using(f"agent_{agent}").filter(session_id=session_id)
     places = [f"/{session}/{view}" for view in VIEWS]
     places += [f"/api/v1/{session}{end}" for end in ("", "/events", "/turns", "/branches", "/steps", "/savings")]
     places += [f"/agents/{agent}/{name}/" for name in ("sessions", "turns", "events", "savings", "files")]

@@ -15,7 +15,7 @@ from artifacts.excerpts.previews import CHARS
 from artifacts.models import Artifact
 from collecting import collect
 from jobs.progress import Progress
-from ledger.models import Session, ToolDay, TranscriptEvent, TranscriptEventIdentity
+from ledger.models import Session, ToolDay, TranscriptEvent
 from ledger.transcripts.trimming import full_record, parse_stashed
 from people.configuration import setting_values as configuration
 from tests.collecting.collect_runs import MAIN, dump_tables, run
@@ -357,5 +357,5 @@ def test_the_long_output_of_a_real_home(real_files):
 
 
 def event_seqs(use):
-    identities = TranscriptEventIdentity.objects.using(MAIN)
+    identities = TranscriptEvent.objects.using(MAIN)
     return identities.filter(session_id=use.session_id, event_id=use.record_id).values_list("seq", flat=True)

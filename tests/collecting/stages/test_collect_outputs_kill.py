@@ -64,8 +64,7 @@ def check(home):
         with closing(sqlite3.connect(file)) as store:
             assert store.execute("PRAGMA integrity_check").fetchone() == ("ok",)
             rows = store.execute(
-                "SELECT e.session_id, i.event_id, e.trim_json, e.event_json FROM transcript_events e"
-                " JOIN transcript_event_identities i USING (session_id, seq) WHERE e.kind = 'tool_result'"
+                "SELECT session_id, event_id, trim_json, event_json FROM transcript_events WHERE kind = 'tool_result'"
             )
             notes = set()
             for session_id, record_id, trim_json, event_json in rows:

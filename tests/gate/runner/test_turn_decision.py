@@ -5,7 +5,7 @@ import pytest
 from gate.models import GatePrompt, GateWindow
 from gate.recording import windows
 from gate.runner import prompts
-from ledger.models import ConversationTurn, TranscriptEventIdentity
+from ledger.models import ConversationTurn
 from openclaw_web import clock
 from people.configuration import setting_values as configuration
 from tests import factories
@@ -150,10 +150,8 @@ def test_the_size_of_the_window_is_a_setting(ada, endpoint):
 
 def test_nothing_from_before_a_reset_is_shown(ada, endpoint):
     create_turns(3)
-    event = factories.EventFactory(db=DB, session_id="s1", seq=3, kind="reset", event_json="{}")
-    TranscriptEventIdentity.objects.using(DB).create(
-        session_id="s1", event_id="reset", seq=3, event_type="reset", has_parent=False, created_at=event.created_at
-    )
+    kinds = dict.fromkeys(("kind", "event_type"), "reset")
+    factories.EventFactory(db=DB, session_id="s1", seq=3, event_json="{}", **kinds)
     run(ada, limit=1)
     window = windows.read_window(DB, decisions().get().window_hash)
     assert [message["message"] for message in window.recent] == []

@@ -170,9 +170,9 @@ def test_decisions_are_those_that_say_so():
 def test_decisions_of_the_gate_are_added_by_who_knows_them():
     session = store_session(*make_records())
     columns = {"session_id": "s1", "created_at": T0 + 5000}
-    DecisionFactory(turn_id="s1:r1", candidate_fact="prefers zstd", **columns)
+    DecisionFactory(id="d1", turn_id="s1:r1", candidate_fact="prefers zstd", **columns)
     DecisionFactory(turn_id="s1:r12", candidate_fact="of a turn that was kept", **columns)
-    DecisionFactory(turn_id=None, candidate_fact="of that time", **columns)
+    DecisionFactory(id="d2", turn_id=None, candidate_fact="of that time", **columns)
     DecisionFactory(turn_id="s1:r1", decision="NO_WRITE", **columns)
     DecisionFactory(turn_id="s1:r1", candidate_fact="later", session_id="s1", created_at=T0 + 99_000)
     DecisionFactory(turn_id="s2:r1", candidate_fact="of another session", session_id="s2")

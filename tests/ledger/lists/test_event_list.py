@@ -5,7 +5,7 @@ import re
 import orjson
 import pytest
 
-from tests.factories import T0, EventFactory, IdentityFactory, SessionFactory
+from tests.factories import T0, EventFactory, SessionFactory
 from tests.ledger.transcript_records import get_text
 
 ADA = "/agents/ada/events/"
@@ -20,8 +20,7 @@ def make_message(text, role="user"):
 
 def record(session, seq, **columns):
     columns = {"created_at": T0 + seq, "kind": "user", "event_json": make_message(f"number {seq}")} | columns
-    EventFactory(session=session, seq=seq, **columns)
-    IdentityFactory(session=session, seq=seq, event_id=f"r/{seq}")
+    EventFactory(session=session, seq=seq, event_id=f"r/{seq}", **columns)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from ledger.collectors.jsonl import Line, parse_line
-from ledger.models import Session, TranscriptEventIdentity
+from ledger.models import Session, TranscriptEvent
 from ledger.transcripts.transcript_store import Transcript, store_transcript
 from tests.factories import T0
 from tests.homes import assistant, result, user
@@ -128,7 +128,7 @@ def test_another_branch_is_no_continuation(client):
 def test_a_session_that_was_read_anew_is_reloaded(client):
     store_session(*working_turns(1))
     page = client.get(PAGE)
-    TranscriptEventIdentity.objects.using("agent_ada").filter(event_id="r4").update(event_id="other")
+    TranscriptEvent.objects.using("agent_ada").filter(event_id="r4").update(event_id="other")
     append_records(user("x"), start=5)
     assert poll(client, page).status_code == 286
 

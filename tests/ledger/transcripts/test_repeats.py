@@ -30,7 +30,7 @@ UNPRICED = {"input": 7, "output": 3, "totalTokens": 10}
 
 def clear():
     with closing(connections[DB].cursor()) as cursor:
-        for table in (*TABLES[:-1], "transcript_event_identities", "transcript_snapshots", "sessions"):
+        for table in (*TABLES[:-1], "transcript_snapshots", "sessions"):
             cursor.execute(f"DELETE FROM {table}")
 
 

@@ -26,7 +26,7 @@ FILLED = {
         *("dataset_exports", "cron_jobs", "agent_daily_stats", "job_runs", "operator_audit"),
     ),
     "agents/main/agent/openclaw-agent.sqlite": (
-        *("sessions", "transcript_events", "transcript_event_identities", "conversation_turns", "artifacts"),
+        *("sessions", "transcript_events", "conversation_turns", "artifacts"),
         *("memory_gate_decisions", "file_snapshots", "workspace_files", "write_guardian_audit", "guardian_statuses"),
         *("rollbacks", "rollback_intents", "behavior_corrections", "guardian_runs", "guardian_receipts"),
     ),

@@ -154,7 +154,7 @@ def test_values_of_the_wrong_type(home):
     [
         "transcript_events SET created_at = 'soon' WHERE seq = 3",
         "transcript_events SET event_json = x'00' WHERE seq = 3",
-        "transcript_event_identities SET event_id = x'00' WHERE seq = 3",
+        "transcript_events SET event_id = x'00' WHERE seq = 3",
         "sessions SET last_activity_at = 'soon'",
     ],
 )

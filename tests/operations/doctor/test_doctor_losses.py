@@ -56,10 +56,10 @@ def count_losses(receipt):
 
 DAMAGES = {
     "records": "DELETE FROM transcript_events WHERE rowid % 3 = 0",
-    "what they are known by": "DELETE FROM transcript_event_identities WHERE rowid % 3 = 0",
+    "what they are known by": "UPDATE transcript_events SET event_id = NULL WHERE rowid % 3 = 0",
     "one kind": "DELETE FROM transcript_events WHERE kind = 'tool_result'",
     "another kind": "UPDATE transcript_events SET kind = 'custom' WHERE kind = 'tool_result'",
-    "whole sessions": "DELETE FROM transcript_events; DELETE FROM transcript_event_identities;"
+    "whole sessions": "DELETE FROM transcript_events;"
     "DELETE FROM conversation_turns; DELETE FROM session_days; DELETE FROM sessions",
 }
 
@@ -87,8 +87,8 @@ CHANGES = {
     "a word": "UPDATE transcript_events SET event_json = replace(event_json, 'Question', 'Answer') WHERE kind = 'user'",
     "no JSON": "UPDATE transcript_events SET event_json = 'nothing' WHERE kind = 'user'",
     "tokens": "UPDATE transcript_events SET total_tokens = 1 WHERE kind = 'assistant'",
-    "a parent": "UPDATE transcript_event_identities SET parent_id = 'r77' WHERE event_id = 'r2'",
-    "an id": "UPDATE transcript_event_identities SET event_id = 'x' || event_id WHERE event_id = 'r2'",
+    "a parent": "UPDATE transcript_events SET parent_id = 'r77' WHERE event_id = 'r2'",
+    "an id": "UPDATE transcript_events SET event_id = 'x' || event_id WHERE event_id = 'r2'",
     "the time": "UPDATE transcript_events SET created_at = created_at + 1 WHERE kind = 'user'",
 }
 
@@ -253,19 +253,13 @@ def test_whatever_goes_is_found_and_had_again(home, seed):
     before = read_stored(home)
     gone, changed = set(), set()
     with closing(sqlite3.connect(home / "agents" / "main" / "agent" / "openclaw-agent.sqlite")) as db:
-        ids = dict(db.execute("SELECT rowid, session_id || '/' || event_id FROM transcript_event_identities"))
-        of_events = dict(
-            db.execute(
-                "SELECT e.rowid, i.session_id || '/' || i.event_id FROM transcript_events e"
-                " JOIN transcript_event_identities i ON i.session_id = e.session_id AND i.seq = e.seq"
-            )
-        )
+        of_events = dict(db.execute("SELECT rowid, session_id || '/' || event_id FROM transcript_events"))
         for rowid in chance.sample(sorted(of_events), 5):
             db.execute("DELETE FROM transcript_events WHERE rowid = ?", (rowid,))
             gone.add(of_events[rowid])
-        for rowid in chance.sample(sorted(ids), 4):
-            db.execute("DELETE FROM transcript_event_identities WHERE rowid = ?", (rowid,))
-            gone.add(ids[rowid])
+        for rowid in chance.sample(sorted(of_events), 4):
+            db.execute("UPDATE transcript_events SET event_id = NULL WHERE rowid = ?", (rowid,))
+            gone.add(of_events[rowid])
         for rowid in chance.sample(sorted(of_events), 5):
             db.execute("UPDATE transcript_events SET event_json = event_json || ' ' || ? WHERE rowid = ?", ("{", rowid))
             changed.add(of_events[rowid])

@@ -22,7 +22,6 @@ ENVELOPE = 'Conversation info (untrusted metadata):\n```json\n{"sender_id": "%s"
 TABLES = {
     "sessions": "id",
     "transcript_events": "session_id, seq",
-    "transcript_event_identities": "session_id, event_id",
     "transcript_snapshots": "session_id, snapshot_id",
     "conversation_turns": "id",
     "session_days": "session_id, date",
@@ -31,8 +30,7 @@ TABLES = {
 }
 # The columns that make a row of a table another one, with other values.
 DOUBLED = {
-    "transcript_events": {"seq": "seq + 100"},
-    "transcript_event_identities": {"event_id": "event_id || 'x'", "seq": "seq + 100"},
+    "transcript_events": {"event_id": "event_id || 'x'", "seq": "seq + 100"},  # the same record twice
     "session_days": {"date": "'2020-01-01'"},
     "session_tools": {"date": "'2020-01-01'"},
     "transcript_snapshots": {"snapshot_id": "snapshot_id || 'x'"},
@@ -57,24 +55,28 @@ DAMAGES = [
     ("UPDATE transcript_events SET total_tokens = 1 WHERE session_id = '%s' AND seq = 2",
      {"transcript_events.total_tokens"}),
     # The same record twice.
-    ("INSERT INTO transcript_events SELECT session_id, 77, created_at, kind, turn_number, is_active, is_failed,"
-     " is_synthetic, model, tool_name, tool_call_count, input_tokens, output_tokens, cache_read_tokens,"
-     " cache_write_tokens, total_tokens, cost_usd, repeat_of, trim_json, event_json, full_zstd FROM transcript_events"
-     " WHERE session_id = '%s' AND seq = 1", {"transcript_events"}),
-    ("DELETE FROM transcript_event_identities WHERE session_id = '%s' AND seq = 1", {"transcript_event_identities"}),
+    ("INSERT INTO transcript_events SELECT session_id, 77, created_at, NULL, '', NULL, NULL, kind, turn_number,"
+     " is_active, is_failed, is_synthetic, model, tool_name, tool_call_count, input_tokens, output_tokens,"
+     " cache_read_tokens, cache_write_tokens, total_tokens, cost_usd, repeat_of, trim_json, event_json, full_zstd FROM"
+     " transcript_events WHERE session_id = '%s' AND seq = 1", {"transcript_events"}),
+    ("UPDATE transcript_events SET event_id = NULL WHERE session_id = '%s' AND seq = 1",
+     {"transcript_events.event_id"}),
     ("UPDATE sessions SET withheld_count = 3 WHERE id = '%s'", {"sessions.withheld_count"}),
     ("DELETE FROM sessions WHERE id = '%s'", {"sessions"}),
 ]  # fmt: skip
 
 
-# Columns that no record decides: what an index said once, which is kept, a time that only moves on, and whether
-# copies of records are compared at the next import.
+# Columns that no record decides: what an index said once, which is kept, a time that only moves on, whether copies of
+# records are compared at the next import, and the number of a turn, to which those of its records are set.
 UNDECIDED = {
+    "conversation_turns": {"turn_number"},
     "sessions": {
         *("session_key", "origin", "channel_id", "conversation_target", "account_id", "metadata", "parents", "title"),
         *("prompt_report_id", "last_activity_at", "source_state", "repeats_mark"),
     },
 }
+# Without a source, a record whose content is damaged is named by another check, and its session is not compared.
+CONTENT = {"event_json", "trim_json", "full_zstd"}
 
 
 def damage_at_random(home, sessions, seed, *, has_sources):
@@ -95,8 +97,8 @@ def damage_at_random(home, sessions, seed, *, has_sources):
             values = ", ".join(numbered.get(name, name) for name in columns)
             sql = f"INSERT INTO {table} SELECT {values} FROM {table} WHERE rowid = {place[0]}"
         else:
-            free = [name for name, is_key in columns.items() if not is_key and name not in UNDECIDED.get(table, ())]
-            name = chosen.choice(sorted(free))
+            fixed = UNDECIDED.get(table, set()) | (set() if has_sources else CONTENT)
+            name = chosen.choice(sorted(name for name, is_key in columns.items() if not is_key and name not in fixed))
             sql = f"UPDATE {table} SET {name} = coalesce({name}, 0) || '7' WHERE rowid = {place[0]}"
         change(home, sql, "main")
         damages.append((session, table, sql))
@@ -184,7 +186,7 @@ def test_only_what_was_read_is_compared(home, source):
 
 def test_sums_of_a_session_that_is_not_here_are_named_and_go(home, source):
     """Its records, its row and its source are gone: what is lost stays a finding."""
-    for table in ("transcript_events", "transcript_event_identities", "conversation_turns"):
+    for table in ("transcript_events", "conversation_turns"):
         change(home, f"DELETE FROM {table} WHERE session_id = '{IDS[2]}'", "main")
     change(home, f"DELETE FROM sessions WHERE id = '{IDS[2]}'", "main")
     for file in source.root.rglob(f"*{IDS[2]}*.jsonl"):

@@ -132,7 +132,7 @@ def test_sums_of_removed_sessions_are_left_alone_and_said_so(home):
     change(home, "INSERT INTO removed_sessions SELECT id, 1, 'retention', last_activity_at, record_count, '' "
                  "FROM sessions ORDER BY id LIMIT 1", "main")  # fmt: skip
     ((gone,),) = rows(home, "SELECT session_id FROM removed_sessions", "main")
-    for table in ("transcript_events", "transcript_event_identities", "conversation_turns", "transcript_snapshots"):
+    for table in ("transcript_events", "conversation_turns", "transcript_snapshots"):
         change(home, f"DELETE FROM {table} WHERE session_id = '{gone}'", "main")
     change(home, f"DELETE FROM sessions WHERE id = '{gone}'", "main")
     days = f"SELECT date, turn_count FROM session_days WHERE session_id = '{gone}'"

@@ -28,7 +28,7 @@ def find_whole_sessions(before, now):
         if file.startswith("agents/") and table == "sessions":
             assert set(rows) <= set(before[file, table])
             files |= {row.split("'")[1]: file for row in rows}
-    for table in ("transcript_events", "transcript_event_identities", "conversation_turns", "artifacts"):
+    for table in ("transcript_events", "conversation_turns", "artifacts"):
         for file in {file for file, _table in now}:
             expected = [row for row in before.get((file, table), []) if any(f"'{session}'" in row for session in files)]
             actual = now.get((file, table), [])

@@ -63,7 +63,7 @@ def test_it_works(home):
     assert (answer["sessions"], answer["failed"]) == (2, [])
     after = read_tables(home)
     tables_with_rows = {table for (file, table), rows in after.items() if file == MAIN and rows}
-    gone = {"sessions", "transcript_events", "transcript_event_identities", "conversation_turns", "artifacts"}
+    gone = {"sessions", "transcript_events", "conversation_turns", "artifacts"}
     assert not tables_with_rows & (gone | {"prompt_reports", "rejected_records", "transcript_snapshots"})
     assert old_sessions.select_day_sums(after) == old_sessions.select_day_sums(before)
     assert run(home, "collect")[0] in (0, 4)

@@ -10,11 +10,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 AGENT = "main"
-LINKS = {"events": "transcript_events", "identities": "transcript_event_identities"}
-HELD = """
-SELECT i.session_id, i.event_id, e.kind FROM transcript_event_identities i
-JOIN transcript_events e ON e.session_id = i.session_id AND e.seq = i.seq
-"""
+LOSSES = {"events": "DELETE FROM transcript_events", "identities": "UPDATE transcript_events SET event_id = NULL"}
+HELD = "SELECT session_id, event_id, kind FROM transcript_events WHERE event_id IS NOT NULL"
 
 
 def play(plan_json):
@@ -101,27 +98,23 @@ def _lose_store(home, source):
 
 
 def _lose_rows(home, source, which, every, offset):
-    for name, table in LINKS.items():
+    for name, sql in LOSSES.items():
         if which in (name, "both"):
-            sql = (
-                f"DELETE FROM {table} WHERE (session_id, seq) IN (SELECT session_id, seq FROM (SELECT session_id, seq,"
-            )
-            sql += f" row_number() OVER (ORDER BY session_id, seq) n FROM {table}) WHERE n % ? = ?)"
+            sql += " WHERE (session_id, seq) IN (SELECT session_id, seq FROM (SELECT session_id, seq,"
+            sql += " row_number() OVER (ORDER BY session_id, seq) n FROM transcript_events) WHERE n % ? = ?)"
             _execute(_file(home), sql, (every, offset % every))
 
 
 def _lose_session(home, source, session):
-    for table in (*LINKS.values(), "conversation_turns", "session_days", "session_tools", "transcript_snapshots"):
+    for table in ("transcript_events", "conversation_turns", "session_days", "session_tools", "transcript_snapshots"):
         _execute(_file(home), f"DELETE FROM {table} WHERE session_id = ?", (session,))
     _execute(_file(home), "DELETE FROM sessions WHERE id = ?", (session,))
 
 
 def _swap(home, source, session, number):
     """Change the id of one record of a session, which leaves the number of records."""
-    sql = (
-        "UPDATE transcript_event_identities SET event_id = 'swapped-' || event_id WHERE session_id = ?1 AND event_id ="
-    )
-    sql += " (SELECT min(event_id) FROM transcript_event_identities WHERE session_id = ?1 AND event_id = 'r' || ?2)"
+    sql = "UPDATE transcript_events SET event_id = 'swapped-' || event_id"
+    sql += " WHERE session_id = ?1 AND event_id = 'r' || ?2"
     _execute(_file(home), sql, (session, number))
 
 
