@@ -83,14 +83,6 @@ def content_digest(record: dict[str, Any]) -> str:
     return hashlib.sha256(_canonical(normalise_record(record))).hexdigest()
 
 
-def fingerprint(raw: bytes, record: dict[str, Any]) -> int | str:
-    """A value that differs between two records under one id, within one run.
-
-    It is quicker than `content_digest` for records without an envelope.
-    """
-    return content_digest(record) if any(sign in raw for sign in SIGNS) else hash(raw)
-
-
 def is_header(text: str) -> bool:
     """Whether a title is the beginning of an envelope, cut to one line.
 

@@ -12,7 +12,6 @@ import orjson
 from agents.homes import NotReadable, open_regular
 from agents.models import CollectorSource
 from collecting.inventory.transcripts import PACKED
-from ledger.collectors.envelopes import fingerprint
 from ledger.collectors.records import own_id, read_facts
 from ledger.models import TranscriptEvent
 from ledger.transcripts import unnamed_records
@@ -30,9 +29,9 @@ OnBytes = Callable[[int], None]
 
 @dataclass(slots=True)
 class _EarlierRecords:
-    """New records of a session in earlier places: ids, and counts of records without an id."""
+    """Records of a session in earlier places: what each id says, and counts of records without an id."""
 
-    ids: set[str] = field(default_factory=set)
+    words: dict[str, set[int]] = field(default_factory=dict)  # by id: hashes
     nameless: Counter[str] = field(default_factory=Counter)
 
 
@@ -49,10 +48,10 @@ def count_new_records(agent_places: AgentPlaces, rejected: RejectedLines, on_byt
 def _count_new(agent_places, place, session_id, known, rejected):
     """Count records that are neither stored nor in an earlier place.
 
-    A different record under the id of an earlier one of this place is a new one.
+    One that says something else under a used id is a new one.
     """
-    seen: dict[str, int | str] = {}
-    waiting: dict[str, str] = {}
+    seen: dict[str, str] = {}
+    waiting: list[tuple[str, int, str]] = []
     nameless = _Nameless(agent_places.db, session_id, known, goes_on=place.begin > 0)
     for line in place.lines(place.begin):
         if line.offset < place.begin:  # packed files are read from their start
@@ -67,14 +66,13 @@ def _count_new(agent_places, place, session_id, known, rejected):
         if name is None:
             place.source.kinds[kind] += nameless.is_new(line, seen)
             continue
-        digest = fingerprint(line.raw, line.record)
-        if seen.setdefault(name, digest) != digest:  # it gets a name of its own
-            name = f"{name}~2"
-        if name not in known.ids and name not in waiting:
-            waiting[name] = kind
+        words, earlier = hash(unnamed_records.find_words(kind, line.record)), known.words.setdefault(name, set())
+        if words not in earlier:
+            earlier.add(words)
+            waiting.append((name, words, kind))
             if len(waiting) == ROWS:
-                _count_waiting(agent_places, place.source, session_id, known, waiting)
-    _count_waiting(agent_places, place.source, session_id, known, waiting)
+                _count_waiting(agent_places, place.source, session_id, waiting)
+    _count_waiting(agent_places, place.source, session_id, waiting)
     place.source.new[RECORDS] = place.source.kinds.total()
 
 
@@ -121,21 +119,37 @@ def all_ids(db: str, session_id: str) -> set[str]:
     return set(rows.values_list("event_id", flat=True))
 
 
-def _count_waiting(agent_places, source, session_id, known, waiting: dict[str, str]):
-    held = held_ids(agent_places.db, session_id, [*waiting]) if agent_places.db and waiting else set()
-    new = waiting.keys() - held
-    known.ids |= new
-    source.kinds.update(waiting[name] for name in new)
+def _count_waiting(agent_places, source, session_id, waiting):
+    names = [name for name, _words, _kind in waiting]
+    held = read_held(agent_places.db, session_id, names) if agent_places.db and names else {}
+    source.kinds.update(kind for name, words, kind in waiting if not _is_held(agent_places.db, held, name, words))
     waiting.clear()
+
+
+def _is_held(db, held, record_id, words):
+    """Whether a stored record with this id says the same; one whose words are not known may be any."""
+    for name in unnamed_records.list_own_names(record_id):
+        if name not in held:
+            return False
+        stored, _line = unnamed_records.read_words(db, held[name].session_id, name, held[name])
+        if stored is None or hash(stored) == words:
+            return True
+    return False
 
 
 RECORDS = "transcript_events"
 
 
-def held_ids(db: str, session_id: str, ids: list[str]) -> set[str]:
-    """Those of some records of a session that are stored. At most a few hundred ids."""
-    rows = TranscriptEvent.objects.using(db).filter(session_id=session_id, event_id__in=ids)
-    return set(rows.order_by().values_list("event_id", flat=True))
+def read_held(db: str, session_id: str, ids: list[str]) -> dict[str, TranscriptEvent]:
+    """Those of some records of a session that are stored, and others of the same ids. At most a few hundred ids."""
+    rows = TranscriptEvent.objects.using(db).filter(session_id=session_id)
+    held: dict[str, TranscriptEvent] = {}
+    names, number = ids, 1
+    while names:
+        held |= {row.event_id: row for row in rows.filter(event_id__in=names)}
+        ids, number = [record_id for record_id, name in zip(ids, names, strict=True) if name in held], number + 1
+        names = [f"{record_id}~{number}" for record_id in ids]
+    return held
 
 
 def fill_version(collection: Any, source: Source) -> None:

@@ -83,7 +83,7 @@ def test_a_decision_without_a_turn_is_judged_by_keyboard_and_seen_in_review(open
 def test_a_row_is_judged_where_the_focus_is(opened):
     page, address = opened
     page.goto(f"{address}/agents/ada/gate/?segment=all")
-    expect(page.locator("tr .row-verdict button")).to_have_count(8)
+    expect(page.locator("tr .row-verdict [data-row-key=r]")).to_have_count(4)
     rows = page.locator("tbody tr:has(.row-verdict)")
     page.keyboard.press("r")  # ignored: no row has the focus
     page.keyboard.press("j")
@@ -92,6 +92,7 @@ def test_a_row_is_judged_where_the_focus_is(opened):
     expect(rows.nth(1).locator(".row-verdict .badge")).to_have_text("Right")
     page.keyboard.press("j")
     page.keyboard.press("w")
+    page.keyboard.press("1")  # the reason
     expect(rows.nth(2).locator(".row-verdict .badge")).to_have_text("Wrong")
     expect(page.locator(".row-verdict .badge")).to_have_count(2)
     page.keyboard.press("u")
@@ -123,14 +124,14 @@ def wait_for_held(page, count):
 def test_keys_wait_for_a_slow_answer_in_their_order(opened):
     page, address = opened
     page.goto(f"{address}/agents/ada/gate/?segment=all")
-    expect(page.locator("tr .row-verdict button")).to_have_count(8)
+    expect(page.locator("tr .row-verdict [data-row-key=r]")).to_have_count(4)
     badges = page.locator(".row-verdict .badge")
     page.keyboard.press("j")
     page.keyboard.press("r")
     expect(badges).to_have_text(["Right"])
     page.evaluate(HOLD)
     page.keyboard.press("j")
-    for key in "wur":  # before the first answer: “u” is meant for “w”, and not for the verdict before
+    for key in "w1ur":  # before the first answer: “u” is meant for “w” with a reason, and not for the verdict before
         page.keyboard.press(key)
     # Another request that fails meanwhile (the number in the rail) keeps the waiting keys.
     page.evaluate("htmx.trigger(document.body, 'htmx:afterRequest', { successful: false, xhr: { status: 0 } })")

@@ -156,6 +156,7 @@ def test_ctrl_enter_approves_with_what_was_typed(site):
         person.page.keyboard.press("e")
         person.page.keyboard.press("Control+End")
         person.page.keyboard.type(" 1 loaf a day")
+        person.page.get_by_label("Why is it wrong?").fill("Not stable.")
         person.page.mouse.click(640, 4)
         person.page.keyboard.press(chord)
         expect(person.section).not_to_have_attribute("data-sample", "decision")

@@ -73,6 +73,7 @@ def test_keys_do_what_they_say(site, complaints):
     keyboard.press("Escape")
     keyboard.press("3")
     page.get_by_label("Decision").select_option("NO_WRITE")
+    page.get_by_label("Why is it wrong?").fill("Not stable.")
     keyboard.press("Escape")
     keyboard.press("e")
     keyboard.press("Control+Enter")
