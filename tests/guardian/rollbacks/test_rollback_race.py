@@ -183,7 +183,8 @@ def test_of_twenty_at_once_most_are_refused_at_once_and_the_site_answers(site):
         thread.join()
     busy = [words for status, words in answers if status == 503]
     assert {status for status, _words in answers} == {200, 503}
-    assert len(busy) == len(requests) - 4 and healthy > len(requests)
+    written = len(requests) - len(busy)
+    assert written in (2, 4) and healthy > len(requests)  # two in each web process; a busy site has a second one
     assert all(json.loads(words)["code"] == "too_many_rollbacks" for words in busy)
 
 

@@ -37,6 +37,7 @@ SHAPES = {
     "events": {
         "kind": "iif(i % 3, 'user', 'assistant')",
         "seq": "i",
+        "event_id": "'r' || i",
         "event_json": "json_object('type', 'message', 'id', 'r' || i, 'message', json_object('content', {words}))",
     },
     "exports": {"file_path": "'exports/' || i", "sample_types": "'[]'", "filters": "NULL", "reasons_json": "'[]'"},

@@ -78,6 +78,7 @@ def test_rows_by_keyboard(opened):
 
 def test_the_count_follows_the_form(opened):
     page, address, _export = opened
+    page.emulate_media(reduced_motion="reduce")  # a pressed button fades
     page.goto(f"{address}/exports/#new")
     count = page.locator("#export-fits")
     count.scroll_into_view_if_needed()
