@@ -109,22 +109,21 @@ class FloorStore:
         import django
 
         django.setup()  # the columns are named beside the models
-        from ledger.transcripts.rows import EVENT_COLUMNS, IDENTITY_COLUMNS, TURN_COLUMNS
+        from ledger.transcripts.rows import EVENT_COLUMNS, TURN_COLUMNS
 
         self.turn_columns, self.lines = len(TURN_COLUMNS), 0
         self.store = sqlite3.connect(path, isolation_level=None)
         self.store.executescript(
             "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
             f"CREATE TABLE e ({', '.join(EVENT_COLUMNS)}, PRIMARY KEY (session_id, seq));"
-            f"CREATE TABLE i ({', '.join(IDENTITY_COLUMNS)}, PRIMARY KEY (session_id, event_id));"
-            "CREATE INDEX i_seq ON i (session_id, seq);"
+            "CREATE UNIQUE INDEX e_id ON e (session_id, event_id);"
             "CREATE INDEX e_time ON e (created_at);"
             f"CREATE TABLE t ({', '.join(TURN_COLUMNS)}, PRIMARY KEY (id));"
             "CREATE UNIQUE INDEX t_number ON t (session_id, turn_number); CREATE INDEX t_time ON t (created_at);"
         )
         self.insert = {
             name: f"INSERT INTO {name} VALUES ({','.join('?' * len(columns))})"
-            for name, columns in (("e", EVENT_COLUMNS), ("i", IDENTITY_COLUMNS), ("t", TURN_COLUMNS))
+            for name, columns in (("e", EVENT_COLUMNS), ("t", TURN_COLUMNS))
         }
 
     def add(self, session, lines):
@@ -139,12 +138,12 @@ class FloorStore:
 
 def build_floor_rows(session, lines, turn_columns):
     """The rows of a transcript, with invented values where the real ones need computation."""
-    events, identities, turns = [], [], []
+    events, turns = [], []
     for seq, line in enumerate(lines):
         record = orjson.loads(line)
-        small = (seq, "user", 1, True, False, False, None, None, 0, 1, 1, 1, 1, 1, 0.1, None)
-        events.append((session, seq, *small, line.decode(), None))
-        identities.append((session, record["id"], seq, record["type"], True, record.get("parentId"), None, seq))
+        ids = (record["id"], record["type"], record.get("parentId"), None)
+        small = ("user", 1, True, False, False, None, None, 0, 1, 1, 1, 1, 1, 0.1, None)
+        events.append((session, seq, seq, *ids, *small, line.decode(), None))
         if record["type"] == "message" and record["message"]["role"] != "toolResult":
             text = read_text(record["message"]["content"])
             if record["message"]["role"] == "user":
@@ -152,7 +151,7 @@ def build_floor_rows(session, lines, turn_columns):
                 turns.append([*turn, "", None, record["timestamp"], *[1] * (turn_columns - 11)])
             elif turns:
                 turns[-1][8] = text
-    return {"e": events, "i": identities, "t": turns}
+    return {"e": events, "t": turns}
 
 
 def read_text(content):

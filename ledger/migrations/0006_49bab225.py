@@ -19,7 +19,9 @@ def move_identities(apps, schema_editor):
     if not is_new:
         for name in ("idx_event_aside", "idx_event_repeat", "idx_event_created"):
             schema_editor.execute(f'DROP INDEX IF EXISTS "{name}"')
+        schema_editor.execute("PRAGMA legacy_alter_table=ON")  # else views that somebody added would name this table
         schema_editor.execute('ALTER TABLE "transcript_events" RENAME TO "transcript_events_before"')
+        schema_editor.execute("PRAGMA legacy_alter_table=OFF")
         schema_editor.create_model(event)
         columns = [field.column for field in event._meta.concrete_fields]
         values = [f"i.{name}" if name in MOVED else f"e.{name}" for name in columns]

@@ -26,10 +26,12 @@ from .families import ALONE, Relatives, find_relatives, iterate_members
 
 BATCH = 500
 # Records without an id are called @<offset>, which names another record in a copy.
+OF_MEMBERS = f"session_id IN (SELECT value FROM {dialect.json_array('members')})"  # noqa: S608 - constants
 SHARED = f"""
-    SELECT event_id, created_at, session_id, seq FROM transcript_events
-    WHERE session_id IN (SELECT value FROM {dialect.json_array("members")}) AND NOT event_id BETWEEN '@' AND 'A'
-    ORDER BY event_id, created_at
+    SELECT event_id, created_at, session_id, seq FROM transcript_events WHERE {OF_MEMBERS} AND event_id IN (
+        SELECT event_id FROM transcript_events WHERE {OF_MEMBERS} AND NOT event_id BETWEEN '@' AND 'A'
+        GROUP BY event_id HAVING COUNT(*) > 1
+    ) ORDER BY event_id, created_at
 """  # noqa: S608 - constants
 MARK = "UPDATE transcript_events SET repeat_of = %s WHERE session_id = %s AND seq = %s"
 NUMBERS = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "total_tokens", "cost_usd")
@@ -135,7 +137,7 @@ def _read_marks(db, names) -> Marks:
 
 def _find_shared(db, names) -> Iterator[list[Place]]:
     """The records with one id and time that several sessions have."""
-    rows = statements.iterate_rows(db, SHARED, [encode(names)])
+    rows = statements.iterate_rows(db, SHARED, [encode(names)] * 2)
     for _same, records in groupby(rows, itemgetter(0, 1)):
         places = [(session_id, seq) for _id, _time, session_id, seq in records]
         if len(places) > 1:

@@ -70,7 +70,7 @@ def _read_source_records(name, part):
 class KeptRecords:
     """The names of records without an id, and the records that no source holds any more.
 
-    A record that lost its identity is known by the id in its content. `unreadable` are those with an output that cannot
+    A record that lost its id is known by the id in its content. `unreadable` are those with an output that cannot
     be read.
     """
 
@@ -92,15 +92,21 @@ class KeptRecords:
                 continue
             # A damaged row may be known by another name than its record has, which a source or another row holds.
             name = record_id if line is None or record_id in naming.others else own_id(line.record or {})
-            if name in naming.met or (name != record_id and name in self.stored):
+            if name in naming.met or (name != record_id and name in self.stored and self._says(line, name)):
                 before = name
             elif line is not None:
-                kept_id = record_id if name is None or record_id.startswith(f"{name}~") else name
+                is_own = name is None or record_id.startswith(f"{name}~")
+                kept_id = record_id if is_own or name in self.stored or name in self.places else name
                 self.places[kept_id] = seq, -len(self.places) - 1
                 self._after[before].append(kept_id)
         settled = {offset: record_id for record_id, (_seq, offset) in self.places.items()}
         for names in self.names:
             names.update(settled)
+
+    def _says(self, line, name):
+        """Whether the stored record of this name says what a line says."""
+        words = unnamed_records.find_words(read_facts(line.record).kind, line.record)
+        return unnamed_records.read_words(self._db, self._session_id, name)[0] == words
 
     def _read_line(self, record_id, seq, offset=0):
         """A stored record as a line; None when its row is lost.
@@ -206,7 +212,7 @@ def _compute_digest(record):
 
 
 def _read_places(db, session_id):
-    """The ids and places of stored records, with those of records that lost their identity."""
+    """The ids and places of stored records, with those of records that lost their ids."""
     events = TranscriptEvent.objects.using(db).filter(session_id=session_id)
     stored = list(events.order_by("seq").values_list("event_id", "seq"))
     known = {record_id for record_id, _seq in stored} - {None}

@@ -111,7 +111,7 @@ class Forest:
 
 def forest(session: Session) -> Forest:
     """The records off the active branch."""
-    rows = session.events.filter(seq__in=session.events.filter(is_active=False).values("seq"))
+    rows = session.events.filter(is_active=False, event_id__isnull=False).order_by("seq")
     columns = rows.values_list("event_id", "parent_id", "seq")
     abandoned = Forest({event_id: Node(seq, event_id, parent_id, False) for event_id, parent_id, seq in columns})
     parent_ids = sorted(

@@ -14,7 +14,8 @@ RESETS = (
     " WHERE (e.event_type = 'reset' OR e.parent_id IS NULL) AND (e.event_type = 'reset' OR e.seq > 1"
     " AND (e.kind = 'user' OR e.event_id = (SELECT n.parent_id FROM transcript_events n"
     " WHERE n.session_id = e.session_id AND n.seq > e.seq ORDER BY n.seq LIMIT 1)))"
-    " AND e.event_type <> 'session' AND e.session_id IN ({marks}) ORDER BY e.session_id, e.seq"
+    " AND e.event_type <> 'session' AND e.event_id IS NOT NULL AND e.session_id IN ({marks})"
+    " ORDER BY e.session_id, e.seq"
 )
 BEGINNING = -1  # before every record
 BATCH = 500

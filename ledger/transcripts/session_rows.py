@@ -116,6 +116,8 @@ def read_row_lines(db: str, session_id: str, *, is_older: bool = False) -> Itera
         query = f"SELECT {', '.join(names)} FROM {table.name} WHERE {table.condition} ORDER BY {table.order}"  # noqa: S608
         for values in statements.iterate_rows(db, query, [session_id]):
             row = dict(zip(names, map(_encode_value, values), strict=True))
+            if table.view:  # as the column of a table gave it
+                row["has_parent"] = bool(row["has_parent"])
             content = {"table": table.name, "row": row}
             yield table.name, orjson.dumps(content, option=orjson.OPT_APPEND_NEWLINE)
 

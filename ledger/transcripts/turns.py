@@ -53,7 +53,7 @@ def read_known_nodes(db: str, session: Session) -> KnownNodes:
     columns = ("event_id", "seq", "parent_id", "is_active", "kind", "turn_number")
     return {
         event_id: (Node(seq, event_id, parent_id, kind == "user"), active, kind, turn)
-        for event_id, seq, parent_id, active, kind, turn in events.values_list(*columns).iterator()
+        for event_id, seq, parent_id, active, kind, turn in events.order_by("seq").values_list(*columns).iterator()
     }
 
 

@@ -140,13 +140,15 @@ def compute_key(record: dict[str, Any]) -> str:
 
 def read_keys(db: str, session_id: str) -> dict[str, str]:
     """Name -> content key of each stored record without an id, in their order."""
-    rows = TranscriptEvent.objects.using(db).filter(session_id=session_id, event_id__gte="@", event_id__lt="A")
+    events = TranscriptEvent.objects.using(db).filter(session_id=session_id)
+    seqs = sorted(events.filter(event_id__gte="@", event_id__lt="A").values_list("seq", flat=True))
     keys: dict[str, str] = {}
-    for row in rows.order_by("seq").iterator(chunk_size=ROWS):
-        try:
-            keys[row.event_id] = WITHHELD if row.kind == TranscriptEvent.Kind.WITHHELD else _compute_stored_key(row)
-        except (Refused, ValueError, LookupError, TypeError, AttributeError):  # a damaged row matches no record
-            keys[row.event_id] = ""
+    for start in range(0, len(seqs), ROWS):
+        for row in events.filter(seq__in=seqs[start : start + ROWS]).order_by("seq").iterator():
+            try:
+                keys[row.event_id] = WITHHELD if row.kind == TranscriptEvent.Kind.WITHHELD else _compute_stored_key(row)
+            except (Refused, ValueError, LookupError, TypeError, AttributeError):  # a damaged row matches no record
+                keys[row.event_id] = ""
     return keys
 
 

@@ -121,5 +121,5 @@ def read_kind_counts(copy: Path) -> list[tuple[str, str, int]]:
 
 def read_record_ids(copy: Path, session_id: str) -> list[str]:
     """The ids of a session's records in a copy of an agent's file."""
-    query = "SELECT event_id FROM transcript_events WHERE session_id = ?"
+    query = "SELECT event_id FROM transcript_event_identities WHERE session_id = ?"  # also in older copies
     return [record_id for (record_id,) in files.query_file(copy, query, [session_id])]

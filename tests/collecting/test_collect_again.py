@@ -152,6 +152,21 @@ def test_records_that_no_source_holds_any_more_stay_where_they_were(home):
     assert after["conversation_turns"] == before["conversation_turns"]
 
 
+@pytest.mark.parametrize("damaged", [("r3~2",), ("r3", "r3~2")])
+def test_damaged_ids_of_records_that_no_source_holds_lose_no_words(home, damaged):
+    script = home.transcript(user("One"), assistant("Two"), user("Three"))
+    again = {"id": "r3", "parentId": "r2", "timestamp": "2026-02-21T03:09:00.000Z"}
+    script.raw(json.dumps(user("Another three") | again) + "\n")
+    run(home)
+    lines = script.path.read_bytes().splitlines(keepends=True)
+    script.path.write_bytes(b"".join(lines[:3]))
+    for number, record_id in enumerate(damaged):
+        damage_rows(MAIN, "UPDATE transcript_events SET event_id = %s WHERE event_id = %s", f"x{number}", record_id)
+    run(home, again=True)
+    texts = str([*TranscriptEvent.objects.using(MAIN).values_list("event_json", flat=True)])
+    assert count_events() == 5 and all(words in texts for words in ("Three", "Another three"))
+
+
 def test_records_without_an_id_keep_their_names(home):
     script = home.transcript()
     for number in range(4):

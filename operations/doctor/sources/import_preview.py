@@ -15,7 +15,7 @@ from collecting.inventory.transcripts import PACKED
 from ledger.collectors.records import own_id, read_facts
 from ledger.models import TranscriptEvent
 from ledger.transcripts import unnamed_records
-from ledger.transcripts.transcript_store import UNFORESEEN
+from ledger.transcripts.transcript_store import CHUNK_BYTES, UNFORESEEN
 
 from .home_sources import Source
 from .places import AgentPlaces
@@ -52,6 +52,7 @@ def _count_new(agent_places, place, session_id, known, rejected):
     """
     seen: dict[str, str] = {}
     waiting: list[tuple[str, int, str]] = []
+    size = 0
     nameless = _Nameless(agent_places.db, session_id, known, goes_on=place.begin > 0)
     for line in place.lines(place.begin):
         if line.offset < place.begin:  # packed files are read from their start
@@ -70,8 +71,10 @@ def _count_new(agent_places, place, session_id, known, rejected):
         if words not in earlier:
             earlier.add(words)
             waiting.append((name, words, kind))
-            if len(waiting) == ROWS:
+            size += len(line.raw)
+            if len(waiting) == ROWS or size >= CHUNK_BYTES:
                 _count_waiting(agent_places, place.source, session_id, waiting)
+                size = 0
     _count_waiting(agent_places, place.source, session_id, waiting)
     place.source.new[RECORDS] = place.source.kinds.total()
 

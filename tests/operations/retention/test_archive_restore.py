@@ -11,7 +11,7 @@ import pytest
 import zstandard
 
 from jobs.progress import Progress
-from ledger.models import PromptReport, RejectedRecord, Session
+from ledger.models import PromptReport, RejectedRecord, Session, TranscriptEvent
 from ledger.transcripts import removal, session_rows
 from openclaw_web.disk.drafts import create_draft
 from operations.retention import archive_files, archive_restore
@@ -19,6 +19,7 @@ from people.configuration import setting_values as configuration
 from tests import homes
 from tests.operations.retention import old_sessions
 from tests.operations.retention.old_sessions import BIG
+from tests.processes import CHECKOUT
 
 pytestmark = pytest.mark.django_db
 DB = "agent_ada"
@@ -57,6 +58,17 @@ def restore_refused(path):
     receipt = restore(path)
     assert not receipt["restored"] and len(receipt["failed"]) == 1, receipt
     return receipt["failed"][0]["reason"]
+
+
+def test_an_archive_of_an_earlier_store_is_restored(home):
+    """It was written when the ids of records were in a table of their own, by commit 04f13619."""
+    [path] = (CHECKOUT / "tests" / "data" / "archives").iterdir()
+    for how in ("restored", "there"):
+        receipt = restore(path)
+        assert (receipt[how], receipt["failed"]) == (1, []), receipt
+    assert Session.objects.using(DB).get().title == "Is the oven warm?"
+    ids = TranscriptEvent.objects.using(DB).order_by("seq").values_list("event_id", "parent_id")
+    assert [*ids][1:] == [("r1", None), ("r2", "r1"), ("r3", "r2"), ("r4", "r3")]
 
 
 def test_numbers_that_others_have_by_now_are_given_anew(home):
