@@ -302,8 +302,8 @@ def _migrate(name):
     executor = MigrationExecutor(connections[name])
     executor.migrate([key for key in executor.loader.graph.leaf_nodes() if key[0] in settings.AGENT_APPS])
     import_string(settings.AGENT_TRIGGERS)(name)
-    with suppress(DatabaseError):  # a full disk: the next import or removal gives them back
-        upkeep.give_back_free_pages(name, little_room=True)  # of tables that were written anew
+    with suppress(DatabaseError):  # a full disk: the next removal of a session gives them back
+        upkeep.give_back_free_pages(name)  # of tables that were written anew
     connections[name].close()
 
 
