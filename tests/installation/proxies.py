@@ -166,9 +166,10 @@ class Nginx(Proxy):
         text = text.replace(f"/etc/ssl/{NAME}", str(folder / "certificate"))
         secure = "server {" + text.rpartition("server {")[2]
         assert SCHEME_LINE in secure
-        servers = [text.replace("listen 80", f"listen 127.0.0.1:{self.http}").replace("443", f"127.0.0.1:{self.https}")]
+        whole = text.replace("listen 80;", f"listen 127.0.0.1:{self.http};")
+        servers = [whole.replace("listen 443 ", f"listen 127.0.0.1:{self.https} ")]
         servers += [
-            secure.replace(SCHEME_LINE, line).replace("443", f"127.0.0.1:{self.variants[name]}")
+            secure.replace(SCHEME_LINE, line).replace("listen 443 ", f"listen 127.0.0.1:{self.variants[name]} ")
             for name, line in scheme_lines.items()
         ]
         user = "user root;" if os.geteuid() == 0 else ""
