@@ -45,7 +45,7 @@ def fill_sessions(db, count):
 
 # Long because it names the columns of several tables.
 def fill_agent(db, count):
-    """Insert an agent's turns, records with identities, and rejected lines, ten of each to a session."""
+    """Insert an agent's turns, records and rejected lines, ten of each to a session."""
     from ledger.models import ConversationTurn, RejectedRecord, TranscriptEvent
 
     session, moment = "printf('%08d', i / 10)", f"{T0} + i * 6000"

@@ -37,8 +37,8 @@ def event_list(request, agent, filters: Query[EventQuery]):
     A search may return fewer than `limit`, and a `next`.
     """
     listing = EVENTS.fits(agent, **filters.criteria())
-    rows = listing.rows.defer("full_zstd") if filters.include_payload else listing.rows.defer(*PAYLOAD_COLUMNS)
-    listing = replace(listing, rows=rows)
+    left_out = ("full_zstd",) if filters.include_payload else PAYLOAD_COLUMNS
+    listing = replace(listing, rows=listing.rows.defer(*left_out))
     limits = {"budget": BUDGET_BYTES, "weigh": count_event_bytes} if filters.include_payload else {}
     page = listing.page(**filters.place, **limits)
     if filters.include_payload:

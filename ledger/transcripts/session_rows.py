@@ -57,7 +57,7 @@ class Table:
     order: str
     is_shared: bool = False
     is_numbered: bool = False  # its ids are numbers of this file: in another file they name other rows
-    view: str = ""
+    view: str = ""  # of the spec, with columns of the table that have lines of their own; an update restores them
 
     @property
     def name(self) -> str:

@@ -29,9 +29,9 @@ OnBytes = Callable[[int], None]
 
 @dataclass(slots=True)
 class _EarlierRecords:
-    """Records of a session in earlier places: what each id says, and counts of records without an id."""
+    """Records of a session in earlier places: hashes of ids and words, and counts of records without an id."""
 
-    words: dict[str, set[int]] = field(default_factory=dict)  # by id: hashes
+    said: set[int] = field(default_factory=set)
     nameless: Counter[str] = field(default_factory=Counter)
 
 
@@ -67,9 +67,9 @@ def _count_new(agent_places, place, session_id, known, rejected):
         if name is None:
             place.source.kinds[kind] += nameless.is_new(line, seen)
             continue
-        words, earlier = hash(unnamed_records.find_words(kind, line.record)), known.words.setdefault(name, set())
-        if words not in earlier:
-            earlier.add(words)
+        words = hash(unnamed_records.find_words(kind, line.record))
+        if (said := hash((name, words))) not in known.said:
+            known.said.add(said)
             waiting.append((name, words, kind))
             size += len(line.raw)
             if len(waiting) == ROWS or size >= CHUNK_BYTES:
