@@ -31,7 +31,7 @@ OnBytes = Callable[[int], None]
 class _EarlierRecords:
     """Records of a session in earlier places: hashes of ids and words, and counts of records without an id."""
 
-    said: set[int] = field(default_factory=set)
+    seen_hashes: set[int] = field(default_factory=set)
     nameless: Counter[str] = field(default_factory=Counter)
 
 
@@ -68,8 +68,8 @@ def _count_new(agent_places, place, session_id, known, rejected):
             place.source.kinds[kind] += nameless.is_new(line, seen)
             continue
         words = hash(unnamed_records.find_words(kind, line.record))
-        if (said := hash((name, words))) not in known.said:
-            known.said.add(said)
+        if (content_hash := hash((name, words))) not in known.seen_hashes:
+            known.seen_hashes.add(content_hash)
             waiting.append((name, words, kind))
             size += len(line.raw)
             if len(waiting) == ROWS or size >= CHUNK_BYTES:
