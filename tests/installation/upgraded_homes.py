@@ -22,8 +22,8 @@ OF_STARTS = {
     *("findings", "finding_scans", "finding_values", "finding_value_agents"),
 }
 OF_JOBS = {"sample_exchanges": ("clean_rules", "clean_texts")}  # columns that a job fills after a start
-# Rows that are compared: others are bookkeeping of starts, and the entry about a restore.
-COMPARED = {"kv": "scope = 'settings'", "operator_audit": "action != 'restored'"}
+# Rows that are compared: others are bookkeeping of starts, and the entries about a restore and scheduled jobs.
+COMPARED = {"kv": "scope = 'settings'", "operator_audit": "action != 'restored' AND actor != 'schedule'"}
 JUDGE = """
 from agents.models import Agent
 from datasets.models import DatasetSample
