@@ -6,10 +6,11 @@ With it, a second import reads only new content.
 import hashlib
 import os
 import re
-from collections import defaultdict
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -24,6 +25,10 @@ MAX_COLUMN = 2**63 - 1
 OF_AGENTS = frozenset({CollectorSource.Kind.WORKSPACE_FILE, CollectorSource.Kind.SESSION_INDEX})
 TRANSCRIPT = CollectorSource.Kind.TRANSCRIPT
 SAVED = [field.name for field in CollectorSource._meta.concrete_fields if not field.primary_key]
+LOADED = (
+    *("kind", "path", "agent_id", "session_id", "byte_offset", "is_named", "inode", "size_bytes", "mtime_ns"),
+    *("head_bytes", "head_sha256", "tail_sha256"),
+)
 # The name of a transcript inside a database.
 PART = re.compile(r".+\.sqlite(?:#(?P<live>.+)|!(?P<archived>.+)/[^/]*)", re.DOTALL)
 
@@ -79,19 +84,60 @@ class ReadFile(NamedTuple):
     is_named: bool  # an index named it as the transcript of its session when it was read
 
 
+@dataclass(slots=True)
+class SourceRow:
+    """What the book has in memory of a row of `collector_sources`: there are as many as files."""
+
+    kind: str
+    path: str
+    agent_id: str
+    session_id: str
+    byte_offset: int
+    is_named: bool
+    state: tuple[int, int, int]  # get_file_state when it was read
+    # Columns `head_bytes`, `head_sha256`, `tail_sha256`; None for a stored transcript file: read when it has changed.
+    fingerprint: tuple[int, str, str] | None
+
+
 class SourceBook:
-    """The rows of `collector_sources` of one home, read once."""
+    """The rows of `collector_sources` of one home, read when they are first needed: transcripts and all others."""
 
     def __init__(self, root: Path):
         self.root = root
-        self._rows = {
-            build_row_key(row.kind, row.path, row.agent_id): row
-            for row in CollectorSource.objects.filter(root=str(root)).exclude(kind=CollectorSource.Kind.AGENT)
-        }
-        self._unsaved: dict[str, CollectorSource] | None = None  # by key, in a block of `save_together`
-        self._by_session: dict[tuple[str, str], set[str]] = defaultdict(set)
-        for row in self._rows.values():
-            self._note_session(row)
+        self._unsaved: dict[str, SourceRow] | None = None  # by key, in a block of `save_together`
+
+    @cached_property
+    def _transcripts(self) -> dict[tuple[str, ...], SourceRow]:
+        return self._load(kind=TRANSCRIPT)
+
+    @cached_property
+    def _others(self) -> dict[tuple[str, ...], SourceRow]:
+        return self._load(kind__in=set(CollectorSource.Kind) - {TRANSCRIPT, CollectorSource.Kind.AGENT})
+
+    @cached_property
+    def _by_session(self) -> dict[str, tuple[SourceRow, ...]]:
+        rows: dict[str, tuple[SourceRow, ...]] = {}
+        for row in self._transcripts.values():
+            if session_id := _get_session(row):
+                rows[session_id] = (*rows.get(session_id, ()), row)
+        return rows
+
+    def _load(self, **kinds):
+        rows = {}
+        stored = CollectorSource.objects.filter(root=str(self.root), **kinds)
+        for kind, path, agent_id, session_id, offset, is_named, *numbers in stored.values_list(*LOADED).iterator():
+            fingerprint = None if session_id else tuple(numbers[3:])
+            names = sys.intern(kind), path, sys.intern(agent_id)
+            rows[build_row_key(*names)] = SourceRow(
+                *names, session_id, offset, is_named, state=tuple(numbers[:3]), fingerprint=fingerprint
+            )
+        return rows
+
+    def _rows_of(self, kind):
+        return self._transcripts if kind == TRANSCRIPT else self._others
+
+    def _find(self, kind, path, agent_id=""):
+        return self._rows_of(kind).get(build_row_key(kind, self.name(path), agent_id))
 
     @contextmanager
     def save_together(self) -> Iterator[None]:
@@ -99,24 +145,21 @@ class SourceBook:
         self._unsaved = {}
         try:
             yield
-            rows = self._unsaved.values()
-            CollectorSource.objects.bulk_create(
-                rows, update_conflicts=True, unique_fields=["source_key"], update_fields=SAVED
-            )
+            self._store(self._unsaved)
         finally:
             self._unsaved = None
 
     def find_session(self, path: Path) -> str:
         """Return the session of a transcript file; empty when it was never read."""
-        row = self._rows.get((TRANSCRIPT, self.name(path)))
+        row = self._find(TRANSCRIPT, path)
         return _get_session(row) if row else ""
 
     def name_current(self, path: Path, *, is_named: bool) -> None:
         """Note whether an index names a read file as the transcript of its session."""
-        row = self._rows.get((TRANSCRIPT, self.name(path)))
+        row = self._find(TRANSCRIPT, path)
         if row is not None and row.is_named != is_named:
             row.is_named = is_named
-            self._write(row)
+            self._update(row, is_named=is_named)
 
     def find_read(self, files: Iterable[Any], kind: str = TRANSCRIPT) -> list[ReadFile]:
         """Return what is noted of files, which have `path` and `stat`, in their order: one call for a whole folder.
@@ -126,12 +169,11 @@ class SourceBook:
         read_files = []
         for file in files:
             name = get_relative_name(self.root, file.path)
-            row = self._rows.get((kind, name))
-            state = (row.inode, row.size_bytes, row.mtime_ns) if row else None
+            row = self._rows_of(kind).get((kind, name))
             read_files.append(
                 ReadFile(
                     name,
-                    is_known=state == get_file_state(file.stat),
+                    is_known=row is not None and row.state == get_file_state(file.stat),
                     session_id=_get_session(row) if row else "",
                     is_named=row is not None and row.is_named,
                 )
@@ -140,31 +182,24 @@ class SourceBook:
 
     def find_agent(self, path: Path) -> str:
         """Return the agent that a transcript was read for; empty when it was never read."""
-        row = self._rows.get((TRANSCRIPT, self.name(path)))
+        row = self._find(TRANSCRIPT, path)
         return row.agent_id if row else ""
 
     def find_session_agent(self, session_id: str) -> str:
         """Return the agent whose session's transcripts were read; empty for none."""
-        return next(
-            (
-                agent
-                for (agent, known_session), names in self._by_session.items()
-                if known_session == session_id and names
-            ),
-            "",
-        )
+        return next((row.agent_id for row in self._by_session.get(session_id, ())), "")
 
     def has_others(self, agent_id: str, session_id: str, name: str) -> bool:
         """Return whether a session was also read from sources with other names."""
-        return bool(self._by_session.get((agent_id, session_id), set()) - {name})
+        return any(row.agent_id == agent_id and row.path != name for row in self._by_session.get(session_id, ()))
 
     def move(self, path: Path, session_id: str) -> None:
         """Note that a read file is the transcript of this session, instead of another one."""
-        row = self._rows.get((TRANSCRIPT, self.name(path)))
+        row = self._find(TRANSCRIPT, path)
         if row is not None and row.session_id != session_id:
             self._forget_session(row)
             row.session_id = session_id
-            row.save(update_fields=["session_id"])
+            self._update(row, session_id=session_id)
             self._note_session(row)
 
     def is_known(self, kind: str, path: Path, stat: os.stat_result, *, agent_id: str = "") -> bool:
@@ -172,38 +207,40 @@ class SourceBook:
 
         `agent_id` matters for files that agents may share: each agent reads them.
         """
-        row = self._rows.get(build_row_key(kind, self.name(path), agent_id))
-        return row is not None and (row.inode, row.size_bytes, row.mtime_ns) == get_file_state(stat)
+        row = self._find(kind, path, agent_id)
+        return row is not None and row.state == get_file_state(stat)
 
     def offset(self, kind: str, path: Path, *, agent_id: str = "") -> int:
         """Return how many bytes of a file were read; 0 for a new one.
 
         `agent_id` as in `is_known`.
         """
-        row = self._rows.get(build_row_key(kind, self.name(path), agent_id))
+        row = self._find(kind, path, agent_id)
         return row.byte_offset if row else 0
 
     def has_other_files(self, workspace: Path, agent_id: str) -> bool:
         """Return whether files of an agent's earlier workspace were read."""
         kind, folder = CollectorSource.Kind.WORKSPACE_FILE, f"{self.name(workspace)}/"
-        own = (row_key[1] for row_key in self._rows if row_key[0] == kind and row_key[2] == agent_id)
+        own = (row.path for row in self._others.values() if (row.kind, row.agent_id) == (kind, agent_id))
         inside = (name.removeprefix(folder) if name.startswith(folder) else "/" for name in own)
         return any("/" in name and not name.startswith("memory/") for name in inside)
 
     def find_position(self, kind: str, path: Path, file: BinaryIO) -> ReadPosition:
         """Return where to continue in an opened file that has changed."""
-        row = self._rows.get((kind, self.name(path)))
+        row = self._find(kind, path)
         if row is None:
             return ReadPosition(0, "new", Tail())
         stat = os.fstat(file.fileno())
         if stat.st_size < row.byte_offset:
             return ReadPosition(0, "truncated", Tail())
-        same_head = hashlib.sha256(file.read(row.head_bytes)).hexdigest() == row.head_sha256
+        fingerprint = row.fingerprint or self._stored(row).values_list(*LOADED[-3:]).first() or (0, "", "")
+        head_bytes, head_sha256, tail_sha256 = fingerprint
+        same_head = hashlib.sha256(file.read(head_bytes)).hexdigest() == head_sha256
         tail = _read_tail(file, row.byte_offset)
         # A file that was truncated and has grown past its old size has the same head and another tail.
-        same_tail = row.byte_offset == 0 or hashlib.sha256(tail.data).hexdigest() == row.tail_sha256
+        same_tail = row.byte_offset == 0 or hashlib.sha256(tail.data).hexdigest() == tail_sha256
         # With equal length but another time, or another inode, the change is only found by reading the whole file.
-        is_other = get_file_state(stat)[0] != row.inode or stat.st_size == row.size_bytes
+        is_other = get_file_state(stat)[0] != row.state[0] or stat.st_size == row.state[1]
         if not (same_head and same_tail) or is_other:
             return ReadPosition(0, "replaced", Tail())
         return ReadPosition(row.byte_offset, "appended", tail)
@@ -213,7 +250,7 @@ class SourceBook:
 
         The file may be unchanged.
         """
-        row = self._rows.get((kind, self.name(path)))
+        row = self._find(kind, path)
         if row and self.is_known(kind, path, os.fstat(file.fileno())):
             return ReadPosition(row.byte_offset, "appended", _read_tail(file, row.byte_offset))
         reading = self.find_position(kind, path, file)
@@ -253,19 +290,17 @@ class SourceBook:
 
         `agent_id` as in `is_known`.
         """
-        row = self._rows.get(build_row_key(kind, self.name(path), agent_id))
-        is_same = row is not None and (row.inode, row.size_bytes, row.mtime_ns) == get_file_state(stat)
-        return is_same and row.head_sha256 == _sha256(how)
+        row = self._find(kind, path, agent_id)
+        return row is not None and row.state == get_file_state(stat) and row.fingerprint[1] == _sha256(how)
 
     def part(self, name: str) -> "DatabasePart | None":
         """Return how far a transcript inside a database was read."""
-        row = self._rows.get((CollectorSource.Kind.TRANSCRIPT, name))
-        return DatabasePart(row.byte_offset, row.size_bytes, row.head_sha256) if row else None
+        row = self._transcripts.get((TRANSCRIPT, name))
+        return DatabasePart(row.byte_offset, row.state[1], row.fingerprint[1]) if row and row.fingerprint else None
 
     def parts(self, prefix: str) -> list[str]:
         """Return the names of the transcripts of one database."""
-        kind = CollectorSource.Kind.TRANSCRIPT
-        return [name for row_kind, name, *_agent in self._rows if row_kind == kind and name.startswith(prefix)]
+        return [row.path for row in self._transcripts.values() if row.path.startswith(prefix)]
 
     def save_part(self, name: str, part: "DatabasePart", *, agent_id: str) -> None:
         """Store how far a transcript inside a database was read."""
@@ -276,10 +311,10 @@ class SourceBook:
 
         It may be in a database, or a file of its own.
         """
-        row = self._rows.pop((TRANSCRIPT, name), None)
+        row = self._transcripts.pop((TRANSCRIPT, name), None)
         if row is not None:
             self._forget_session(row)
-            row.delete()
+            self._stored(row).delete()
 
     def save(
         self, kind: str, path: Path, stat: os.stat_result, *, agent_id: str, offset: int, session_id: str = ""
@@ -325,31 +360,60 @@ class SourceBook:
         self._save(kind, self.name(path), get_file_state(stat), agent_id, stat.st_size, (0, _sha256(how), ""))
 
     def _save(self, kind, name, state, agent_id, offset, fingerprint, session_id=""):
-        row_key = build_row_key(kind, name, agent_id)
-        row = self._rows.get(row_key) or CollectorSource(
-            source_key=compute_source_key(self.root, *row_key), kind=kind, root=str(self.root), path=name
-        )
-        self._forget_session(row)
-        row.agent_id, row.byte_offset, row.last_read_at = agent_id, offset, now_ms()
-        row.session_id = session_id
-        row.inode, row.size_bytes, row.mtime_ns = state
-        row.head_bytes, row.head_sha256, row.tail_sha256 = fingerprint
-        self._write(row)
-        self._rows[row_key] = row
+        rows, row_key = self._rows_of(kind), build_row_key(kind, name, agent_id)
+        is_named = False
+        if (row := rows.get(row_key)) is not None:
+            self._forget_session(row)
+            is_named = row.is_named
+        row = rows[row_key] = SourceRow(kind, name, agent_id, session_id, offset, is_named, state, fingerprint)
         self._note_session(row)
+        self._write(row)
 
     def _write(self, row):
+        key = self._compute_key(row)
         if self._unsaved is None:
-            row.save(force_insert=row._state.adding)
+            self._store({key: row})
         else:
-            self._unsaved[row.source_key] = row
+            self._unsaved[key] = row
+
+    def _store(self, rows):
+        CollectorSource.objects.bulk_create(
+            [self._build_stored(key, row) for key, row in rows.items()],
+            update_conflicts=True,
+            unique_fields=["source_key"],
+            update_fields=SAVED,
+        )
+        for row in rows.values():
+            row.fingerprint = None if row.session_id else row.fingerprint
+
+    def _build_stored(self, key, row):
+        values = (row.kind, row.path, row.agent_id, row.session_id, row.byte_offset, row.is_named)
+        columns = dict(zip(LOADED, (*values, *row.state, *row.fingerprint), strict=True))
+        return CollectorSource(source_key=key, root=str(self.root), last_read_at=now_ms(), **columns)
+
+    def _update(self, row, **columns):
+        """Store changed columns of a row, of which not all are in memory."""
+        if row.fingerprint is None:
+            self._stored(row).update(**columns)
+        else:
+            self._write(row)
+
+    def _stored(self, row):
+        return CollectorSource.objects.filter(source_key=self._compute_key(row))
+
+    def _compute_key(self, row):
+        return compute_source_key(self.root, *build_row_key(row.kind, row.path, row.agent_id))
 
     def _note_session(self, row):
         if session_id := _get_session(row):
-            self._by_session[row.agent_id, session_id].add(row.path)
+            self._by_session[session_id] = (*self._list_others(session_id, row), row)
 
     def _forget_session(self, row):
-        self._by_session.get((row.agent_id, _get_session(row)), set()).discard(row.path)
+        if session_id := _get_session(row):
+            self._by_session[session_id] = self._list_others(session_id, row)
+
+    def _list_others(self, session_id, row):
+        return tuple(other for other in self._by_session.get(session_id, ()) if other is not row)
 
     def name(self, path: Path) -> str:
         """Return the file's name in the book: relative to the home, or absolute outside of it."""
@@ -359,11 +423,8 @@ class SourceBook:
 class UnreadBook(SourceBook):
     """The book of a home of which nothing was read yet. It is not stored."""
 
-    def __init__(self, root: Path):
-        self.root = root
-        self._rows = {}
-        self._unsaved = None
-        self._by_session = defaultdict(set)
+    def _load(self, **_kinds):
+        return {}
 
     def _write(self, row):
         """Keep the row in memory only."""

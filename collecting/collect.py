@@ -44,9 +44,8 @@ from people.configuration import setting_values as configuration
 from . import agent_reimport as collect_again
 from . import episode_import, moved_homes, opt_out_report, visits, watcher_state
 from . import report as collect_report
-from .inventory import folders, index_entries
+from .inventory import folders, index_entries, shared_folders
 from .inventory.deleted_sessions import includes_deleted
-from .inventory.shared_folders import list_own_files
 from .migration_runs import find_ignored_sessions
 from .stages import agent_files as collect_agent
 from .stages import decisions, home_state, mem_store, writes
@@ -274,7 +273,7 @@ def _plan_agents(collection, chosen_agents, planned, digests):
     for home_agent in chosen_agents:
         with contain_damage(collection, home_agent):
             agent_id = collection.agents[home_agent.home_name].agent_id
-            listings = [list_own_files(collection, part, collection.home.notes) for part in home_agent.parts]
+            listings = [shared_folders.list_own_files(collection, part, collection.home.notes) for part in home_agent.parts]
             digest = visits.compute_digest(collection, home_agent, listings, conditions)
             visit = collection.unchanged.get(agent_id)
             if digest and visit and visit["digest"] == digest:
@@ -339,6 +338,9 @@ def _collect_agent(collection, home_agent, plans):
     connection_tuning.expect_few_writes(agent.db)
     summaries.refresh(agent, collected_at=now_ms(), is_whole=collection.is_again or bool(short))
     report.future = future_times.count_in_file(agent.db)
+    for part in home_agent.parts:
+        if shared_folders.find_shared_folder(collection, part.sessions) is None:
+            collection.indexes.pop(part.index, None)
 
 
 def _note_skipped(collection, home_agent, agent, plans, report):

@@ -50,12 +50,15 @@ def compute_digest(collection: Any, home_agent: Any, listings: list[FileListing]
         return ""
     seen = [
         *(conditions, home_agent, sorted(collection.ignored.get(collection.agents[home_agent.home_name].agent_id, ()))),
-        [[(file.name, get_file_state(file.stat)) for file in listing.files] for listing in listings],
-        [[(item.path, item.reason) for item in listing.skipped] for listing in listings],
         find_odd_places(collection.home, home_agent.home_name),
         list(workspace.find_entries(home_agent.workspaces, notes)),
     ]
-    return "" if notes else hashlib.sha256(repr(seen).encode()).hexdigest()
+    digest = hashlib.sha256(repr(seen).encode())
+    for listing in listings:
+        for file in listing.files:
+            digest.update(repr((file.name, get_file_state(file.stat))).encode())
+        digest.update(repr([(item.path, item.reason) for item in listing.skipped]).encode())
+    return "" if notes else digest.hexdigest()
 
 
 def restore_report(report: Any, visit: dict[str, Any]) -> Any:

@@ -17,7 +17,7 @@ from .models import PromptReport, Session
 from .transcripts import origins, removal, tool_days
 from .transcripts.transcript_store import INSERT_SESSION, SESSION_COLUMNS
 
-CHUNK_ENTRIES = 10_000  # of a session index
+CHUNK_ENTRIES = 2_000  # of a session index
 MANY_OUTCOMES = 50
 DEFAULTS = {field.attname: field.get_default() for field in Session._meta.concrete_fields}
 # The columns that come from a session index.

@@ -1,6 +1,7 @@
 """Parses file names in session folders: hints that the content may correct. No Django."""
 
 import re
+import sys
 from dataclasses import dataclass
 
 from ledger.collectors.session_index import SESSION_ID
@@ -45,7 +46,7 @@ class NameHint:
     session_id: str = ""
     is_given: bool = False
     is_packed: bool = False
-    live_name: str = ""  # the name of the file while OpenClaw wrote it
+    is_matched: bool = False  # the name has the shape of a transcript's
 
 
 def find_skip_reason(name: str) -> str:
@@ -63,8 +64,8 @@ def parse_name(name: str) -> NameHint:
     match = TRANSCRIPT.fullmatch(name)
     if match is None:
         return NameHint(BACKUP)
-    state = (match["state"] or (BACKUP if match["suffix"] else LIVE)).lower()
-    flags = {"is_packed": bool(match["packed"]), "live_name": f"{match['stem']}.jsonl"}
+    state = sys.intern((match["state"] or (BACKUP if match["suffix"] else LIVE)).lower())
+    flags = {"is_packed": bool(match["packed"]), "is_matched": True}
     stem = match["stem"]
     if given := GIVEN.fullmatch(stem):
         return NameHint(state, given["id"] or given["boot"], is_given=True, **flags)

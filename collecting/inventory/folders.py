@@ -6,6 +6,7 @@ import stat
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from django.utils.translation import gettext as _
 
@@ -25,12 +26,22 @@ ODD = {OddityReason.LINK: Reason.LINK, OddityReason.NAME: Reason.ODD_NAME, Oddit
 WANTED = re.compile(r".*(?:\.jsonl.*|sessions\.json|\.sqlite(?:-wal|-shm)?)", re.IGNORECASE | re.DOTALL)
 
 
+class FileStat(NamedTuple):
+    """The part of `os.stat_result` that an import looks at: a third of its memory."""
+
+    st_ino: int
+    st_size: int
+    st_mtime_ns: int
+    st_mode: int
+    st_nlink: int
+
+
 @dataclass(frozen=True, slots=True)
 class FoundFile:
     """A regular file below `place`, one of the folders of its agent."""
 
     path: Path
-    stat: os.stat_result
+    stat: FileStat
     place: Path
     name: str  # in the book of sources
 
@@ -149,4 +160,5 @@ def _add_entry(entry, place, root, notes, listing, waiting, depth):
             SkippedItem(Kind.FILE, name, Reason.UNREADABLE, _("the path is not a regular file"), stat=status)
         )
     else:
-        listing.files.append(FoundFile(path, status, place, name))
+        kept = FileStat(*(getattr(status, column) for column in FileStat._fields))
+        listing.files.append(FoundFile(path, kept, place, name))

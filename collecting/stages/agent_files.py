@@ -98,7 +98,7 @@ def plan_agent(collection, home_agent, listing=None) -> Plan:
             agent_plan.accounts.skip(file.path, row.reason, file.stat)
         elif file.is_imported:
             agent_plan.imported.append(file)
-        elif file.state != LIVE and not collection.include_deleted and (file.hint.live_name or row or file.is_known):
+        elif file.state != LIVE and not collection.include_deleted and (file.hint.is_matched or row or file.is_known):
             agent_plan.renamed.append(file)
         else:
             _plan_file(collection, agent_plan, file)
