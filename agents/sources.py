@@ -86,7 +86,7 @@ class ReadFile(NamedTuple):
 
 @dataclass(slots=True)
 class SourceRow:
-    """What the book has in memory of a row of `collector_sources`: there are as many as files."""
+    """A row of `collector_sources` in memory. There are as many as files, so it is small."""
 
     kind: str
     path: str
@@ -294,9 +294,10 @@ class SourceBook:
         return row is not None and row.state == get_file_state(stat) and row.fingerprint[1] == _sha256(how)
 
     def part(self, name: str) -> "DatabasePart | None":
-        """Return how far a transcript inside a database was read."""
+        """Return how far a transcript inside a database was read; of a file without the mark, which is not needed."""
         row = self._transcripts.get((TRANSCRIPT, name))
-        return DatabasePart(row.byte_offset, row.state[1], row.fingerprint[1]) if row and row.fingerprint else None
+        _size, mark, _tail = (row and row.fingerprint) or (0, "", "")
+        return DatabasePart(row.byte_offset, row.state[1], mark) if row else None
 
     def parts(self, prefix: str) -> list[str]:
         """Return the names of the transcripts of one database."""

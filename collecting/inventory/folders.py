@@ -160,5 +160,5 @@ def _add_entry(entry, place, root, notes, listing, waiting, depth):
             SkippedItem(Kind.FILE, name, Reason.UNREADABLE, _("the path is not a regular file"), stat=status)
         )
     else:
-        kept = FileStat(*(getattr(status, column) for column in FileStat._fields))
-        listing.files.append(FoundFile(path, kept, place, name))
+        found_stat = FileStat(*(getattr(status, column) for column in FileStat._fields))
+        listing.files.append(FoundFile(path, found_stat, place, name))
