@@ -273,7 +273,9 @@ def _plan_agents(collection, chosen_agents, planned, digests):
     for home_agent in chosen_agents:
         with contain_damage(collection, home_agent):
             agent_id = collection.agents[home_agent.home_name].agent_id
-            listings = [shared_folders.list_own_files(collection, part, collection.home.notes) for part in home_agent.parts]
+            listings = [
+                shared_folders.list_own_files(collection, part, collection.home.notes) for part in home_agent.parts
+            ]
             digest = visits.compute_digest(collection, home_agent, listings, conditions)
             visit = collection.unchanged.get(agent_id)
             if digest and visit and visit["digest"] == digest:

@@ -1,7 +1,7 @@
 """Stores sources of many sessions in one transaction, to wait for the disk only once."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -16,6 +16,7 @@ from ledger.models import Session
 from ledger.outputs import output_stash
 from ledger.outputs.output_stash import UNWRITABLE, Outputs
 from ledger.transcripts.transcript_store import StoreResult
+from openclaw_web.sqlite import statements
 
 from .guard import UNFORESEEN
 
@@ -119,7 +120,8 @@ class Batch:
         with transaction.atomic(using=db, durable=True):
             known = Session.objects.using(db).in_bulk([source.session_id for source in sources])
             before = {source.session_id: known.get(source.session_id) for source in sources}
-            return [source.store(before) for source in sources]
+            with nullcontext() if known else statements.gather_rows(db):
+                return [source.store(before) for source in sources]
 
     def _store_alone(self, source):
         with source.guarding():

@@ -14,10 +14,12 @@ from django.utils.translation import gettext as _
 from artifacts.models import Artifact
 from openclaw_web import clock
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import upkeep
+from openclaw_web.sqlite import statements, upkeep
 
 from ..models import PromptReport, RemovedSession, Session, SessionDay
 from . import session_holdings, session_rows, tool_days
+
+IS_REMOVED = "SELECT 1 FROM removed_sessions WHERE session_id = %s"
 
 
 class NotRemoved(Refused):
@@ -93,7 +95,9 @@ def delete_session(db: str, session_id: str) -> list[str]:
 
 def clear_remains(db: str, session_id: str) -> None:
     """Delete the remains of a removed session that comes back, in the caller's transaction."""
-    if RemovedSession.objects.using(db).filter(session_id=session_id).delete()[0]:
+    if statements.read_row(db, IS_REMOVED, [session_id]):  # asked for every new session
+        statements.stop_gathering()
+        RemovedSession.objects.using(db).filter(session_id=session_id).delete()
         SessionDay.objects.using(db).filter(session_id=session_id).delete()
         tool_days.remove_sums(db, session_id)
 

@@ -203,6 +203,7 @@ def _store_chunk(db, transcript, chunk, stored, outputs, unnamed, ending):
     if transcript.batch and transcript.session_id in transcript.batch:
         session = transcript.batch.pop(transcript.session_id)
     else:
+        statements.stop_gathering()  # what is stored of it is read below
         session = Session.objects.using(db).filter(id=transcript.session_id).first()
     if session is None:
         removal.clear_remains(db, transcript.session_id)
@@ -246,16 +247,12 @@ def _store_chunk(db, transcript, chunk, stored, outputs, unnamed, ending):
         if rows:
             tool_days.add(db, session, rows)
         stored.added = _add_sums(db, session, rows, turns_by_day)
-    statements.run(db, *_build_save(session))
-    stored.held = session_holdings.get_holding(session)
-
-
-def _build_save(session):
-    """The statement that writes a whole session row, and its values."""
     values = [getattr(session, column) for column in SESSION_COLUMNS]
     if session._state.adding:
-        return INSERT_SESSION, values
-    return UPDATE_SESSION, [*values, session.id]
+        statements.run_many(db, INSERT_SESSION, [values])
+    else:
+        statements.run(db, UPDATE_SESSION, [*values, session.id])
+    stored.held = session_holdings.get_holding(session)
 
 
 def _build_new_rows(db, session, transcript, chunk, known, stored, outputs, unnamed, ending):

@@ -33,7 +33,7 @@ def build_database_settings(
     open. `is_short`: the disk is nearly full.
     """
     return {
-        "ENGINE": "django.db.backends.sqlite3",
+        "ENGINE": "openclaw_web.sqlite.backend",
         "NAME": path,
         "CONN_MAX_AGE": max_age_seconds,
         "OPTIONS": {
