@@ -213,7 +213,7 @@ TEMPLATES = [
             "environment": "openclaw_web.pages.templates.environment",
             "auto_reload": DEBUG,
             "kept_in": HOME_DIR / "state",
-            "context_processors": CONTEXT,
+            "context_processors": [*CONTEXT, "openclaw_web.pages.templates.create_csrf_input"],
             "filters": [
                 "jobs.notices.FILTERS",
                 "artifacts.words.FILTERS",

@@ -6,6 +6,7 @@ from typing import Any
 from django.shortcuts import get_object_or_404
 
 from agents.models import Agent
+from ledger.models import ConversationTurn
 from ledger.session.evidence import read_evidence
 from openclaw_web.diffs import line_diff, unified_format
 
@@ -31,7 +32,8 @@ def read_write(agent: Agent, audit_id: str) -> WriteGuardianAudit:
 
 def build_write_fields(agent: Agent, row: WriteGuardianAudit) -> dict[str, Any]:
     """Return what is known of a write in addition to its columns."""
-    origin, outcome = page.read_origin(agent, row), page.read_outcome(row)
+    evidence = read_evidence(agent.db, row)
+    origin, outcome = page.read_origin(agent, row, evidence), page.read_outcome(row)
     sides = page.read_sides(row)
     diff = page.compare_sides(row, sides)
     view = line_diff.build_view(diff) if diff else None
@@ -41,8 +43,8 @@ def build_write_fields(agent: Agent, row: WriteGuardianAudit) -> dict[str, Any]:
         "is_coarse": bool(view and view.is_coarse),
         "left": view.left_out if view else 0,
         "hunks": unified_format.build_hunks(view) if view else [],
-        "turn": origin["turn"],
-        "evidence": read_evidence(agent.db, row),
+        "turn": ConversationTurn.objects.using(agent.db).filter(id=row.turn_id).first() if row.turn_id else None,
+        "evidence": evidence,
         "decision": origin["decision"],
         "rule": origin["rule"],
         "status_history": outcome["statuses"],

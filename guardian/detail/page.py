@@ -7,8 +7,8 @@ from django.utils.translation import gettext as _
 
 from agents.models import Agent
 from gate.models import MemoryGateDecision
-from ledger.models import ConversationTurn, Session
-from ledger.session import evidence
+from ledger.models import ConversationTurn
+from ledger.session.evidence import Evidence, read_evidence
 from openclaw_web.diffs import line_diff, unified_format
 from openclaw_web.lists import neighbours
 from openclaw_web.lists.filters import ListFilters
@@ -99,7 +99,7 @@ def build_write_context(agent: Agent, row: WriteGuardianAudit, *, layout: str = 
     sides = read_sides(row)
     diff = compare_sides(row, sides)
     view = line_diff.build_view(diff) if diff else None
-    origin, write_evidence = read_origin(agent, row), evidence.read_evidence(agent.db, row)
+    write_evidence = read_evidence(agent.db, row)
     why = explain_unknown(row)
     lines = None  # of the file with the fact of the write
     if why and row.target_file and row.candidate_fact:
@@ -112,7 +112,7 @@ def build_write_context(agent: Agent, row: WriteGuardianAudit, *, layout: str = 
         "is_unified": layout == UNIFIED,
         "change_unknown": why,
         "fact_lines": lines,
-        **origin,
+        **read_origin(agent, row, write_evidence),
         "evidence": write_evidence,
         **read_outcome(row),
         "is_withheld": write_evidence.is_withheld,
@@ -125,15 +125,13 @@ def build_write_context(agent: Agent, row: WriteGuardianAudit, *, layout: str = 
     }
 
 
-def read_origin(agent: Agent, row: WriteGuardianAudit) -> dict[str, Any]:
+def read_origin(agent: Agent, row: WriteGuardianAudit, evidence: Evidence) -> dict[str, Any]:
     """Return the session, turn and decision behind a write, and the rule that applies to it."""
-    turns = ConversationTurn.objects.using(agent.db)
-    sessions = Session.objects.using(agent.db).only("id", "title")
     decisions = MemoryGateDecision.objects.using(agent.db).defer("raw_response")
     rules = BehaviorCorrection.objects.using(agent.db)
     return {
-        "turn": turns.filter(id=row.turn_id).first() if row.turn_id else None,
-        "session": sessions.filter(id=row.session_id).first() if row.session_id else None,
+        "turn": evidence.turn,
+        "session": evidence.session,
         "decision": decisions.filter(id=row.decision_id).first() if row.decision_id else None,
         "rule": rules.filter(id=row.rule_id).first() if row.rule_id else None,
     }

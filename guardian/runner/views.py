@@ -219,17 +219,18 @@ def _find_or_404(agent, run_id):
 def _render_proposal(request, agent, run_id, form):
     proposal = proposal_page.build_proposal_context(agent, _find_or_404(agent, run_id))
     diff = line_diff.compare(*proposal.texts) if proposal.has_change else None
+    evidence = read_evidence(agent.db, proposal.run)
     context = {
         "agent": agent,
         "proposal": proposal,
         "run": proposal.run,
-        "evidence": read_evidence(agent.db, proposal.run),
+        "evidence": evidence,
         "form": form,
         "diff": diff,
         "view": line_diff.build_view(diff) if diff else None,
         "handovers": handovers.find_by_proposal(agent.db, run_id),
         "steps": GuardianStep.objects.using(agent.db).filter(run=proposal.run).order_by("created_at", "id"),
-        **read_origin(agent, proposal.run),
+        **read_origin(agent, proposal.run, evidence),
     }
     plans = 422 if form.errors else 200
     return render_page(request, "guardian/proposal_detail.html", context, partial="proposal", status=plans)

@@ -59,6 +59,7 @@ class Evidence:
 
     session_id: str
     session: Session | None = None
+    turn: ConversationTurn | None = None  # with the columns of TURN
     turn_number: int | None = None
     message: Message | None = None
     missing: str = ""
@@ -176,7 +177,7 @@ def _build_evidence(row, turn, session, hidden, removed):
     if turn is None:
         session_id = row.session_id or ""
         return Evidence(session_id, session, missing=_explain_missing(row, removed.get(session_id)))
-    place = {"session_id": turn.session_id, "session": session, "turn_number": turn.turn_number}
+    place = {"session_id": turn.session_id, "session": session, "turn": turn, "turn_number": turn.turn_number}
     if turn.id in hidden:
         sentence = _("The message is not shown: somebody in this conversation has opted out.")
         return Evidence(**place, missing=sentence, is_withheld=True)

@@ -14,7 +14,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from itertools import zip_longest
+from itertools import groupby, zip_longest
+from typing import NamedTuple
 
 from . import line_pieces
 from .word_marks import Effort, Part, mark_words, pair_lines
@@ -28,8 +29,7 @@ SHOWN_CHARACTERS = 400_000
 FOLDED_ROWS = 1_000  # unchanged lines that folds of one diff hold in all
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One line of a text: its number from 1, the text, and its parts.
 
     The text includes the ending. `parts` say which pieces changed.
@@ -39,18 +39,12 @@ class Line:
     text: str
     parts: tuple[Part, ...] = ()
 
-    @property
-    def lacks_newline(self) -> bool:
-        """Whether the text has no newline at its end."""
-        return not self.text.endswith("\n")
-
     def pieces(self, ending: str) -> list[line_pieces.LinePiece]:
         """The pieces that a page shows, without an `ending` that all lines share."""
         return line_pieces.split_line(self.text, self.parts, ending)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """An old and a new line side by side; None where a text has no line."""
 
     old: Line | None
@@ -73,6 +67,11 @@ class Section:
     def is_hunk(self) -> bool:
         """Whether the section has a changed line."""
         return not self.is_fold and any(row.is_changed for row in self.rows)
+
+    @property
+    def runs(self) -> Iterator[tuple[bool, Iterator[Row]]]:
+        """The rows in runs of changed and of unchanged ones, each with whether it is changed."""
+        return groupby(self.rows, key=lambda row: row.is_changed)
 
 
 @dataclass(frozen=True, slots=True)

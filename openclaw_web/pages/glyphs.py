@@ -28,6 +28,12 @@ def to_html(text: str) -> SafeString:
     return mark_html(escape(text))
 
 
+def to_html_lines(lines: list[str]) -> list[str]:
+    """Each line as `to_html` escapes it; all are escaped together, unless one has a hidden character."""
+    text = "\n".join(lines)
+    return escape(text).split("\n") if _is_visible(text) else [to_html(line) for line in lines]
+
+
 def to_one_line(text: str) -> str:
     """`text` on one line without hidden characters, for titles and attributes."""
     return " ".join(HIDDEN.sub(lambda run: f" ‹{_format_codes(run[0])}› ", text).split())
@@ -54,7 +60,7 @@ def mark_html(html: str) -> SafeString:
 
     The tags must hold none.
     """
-    if html.replace("\n", "").replace("\t", "").isprintable():  # most texts are printable, and the check is quick
+    if _is_visible(html):
         return SafeString(html)
     remaining = MARKS
 
@@ -65,6 +71,11 @@ def mark_html(html: str) -> SafeString:
         return f'<span class="glyph">{codes}</span>' if remaining >= 0 else f"‹{codes}›"
 
     return SafeString(HIDDEN.sub(show, html))  # `_format_codes` is letters and digits
+
+
+def _is_visible(text):
+    """Whether all characters are printable, as in most texts. The check is quick."""
+    return text.replace("\n", "").replace("\t", "").isprintable()
 
 
 def _format_codes(run):

@@ -139,6 +139,17 @@ def test_a_missing_newline_is_said_and_a_return_shown_where_it_changed():
     assert "CR" not in draw_diff("a\r\nb\r\n", "a\r\nc\r\n")
 
 
+def test_unchanged_lines_are_escaped_once_and_each_shows_what_it_hides():
+    long = "<i>" * 2_000
+    same = f"a < b\n100 %(new)s & more\n{long}\n"
+    html = draw_diff(f"{same}old\n", f"{same}new\n")
+    assert html.count('<div class="diff__text">a &lt; b</div>') == 2
+    assert html.count('<div class="diff__text">100 %(new)s &amp; more</div>') == 2
+    assert html.count("&lt;i&gt;&lt;</div>") == 0 and "&amp;lt;" not in html
+    assert html.count("2,000 characters more") == 2
+    assert draw_diff("a\r\nb\u202e\nold\n", "a\r\nb\u202e\nnew\n").count('<span class="glyph">') == 4
+
+
 def test_what_a_file_holds_does_nothing():
     html = draw_diff("<b>x</b>\n", "<b>x</b><script>1</script>\u202e\x00\n")
     assert not [odd for odd in ("<script>", "<b>", "\u202e") if odd in html]
