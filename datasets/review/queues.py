@@ -25,7 +25,9 @@ COUNTED_UP_TO = 1_000
 
 SKIPPED = """EXISTS (SELECT 1 FROM review_actions skip WHERE skip.kind = 'skip' AND skip.actor = %s
     AND skip.sample_id = s.id AND skip.state = 'done')"""
-REPEATED = "EXISTS (SELECT 1 FROM dataset_samples copy WHERE copy.id = s.id AND copy.repeat_of IS NOT NULL)"
+# By its index, which holds repeated samples only: else SQLite reads the wide row of each sample that it counts.
+REPEATED = f"""EXISTS (SELECT 1 FROM dataset_samples copy {dialect.by_index("idx_sample_repeated")}
+    WHERE copy.id = s.id AND copy.repeat_of IS NOT NULL)"""  # noqa: S608 - our own words
 DRAWN = f"""s.id IN (SELECT listed.value FROM review_draws drawn,
     {dialect.json_column_items("drawn.samples_json", "listed")} WHERE drawn.id = %s)"""  # noqa: S608 - our own words
 HELD_BY_OTHERS = """EXISTS (SELECT 1 FROM sample_claims held WHERE held.sample_id = s.id

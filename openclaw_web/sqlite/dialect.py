@@ -43,6 +43,11 @@ def unindexed(column: str) -> str:
     return f"+{column}"
 
 
+def by_index(name: str) -> str:
+    """SQL: the index that a table is read by, behind the table's name."""
+    return f"INDEXED BY {name}"
+
+
 def json_array(name: str) -> str:
     """SQL: a table of the items of a JSON array that is a parameter.
 
