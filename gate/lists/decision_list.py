@@ -13,7 +13,7 @@ from ..models import MemoryGateDecision
 from ..models.decisions import SLOW_MS
 from . import list_context
 
-SEARCH_MS = 200  # milliseconds for each page of a text search
+SEARCH_MS = 100  # milliseconds for each page of a text search
 COLUMNS = {
     "slow": Term("llm_latency_ms", "gte", SLOW_MS),
     "unmatched": Term("turn_id", "isnull", True),
@@ -53,7 +53,7 @@ class DecisionFilters(AgentFilters):
         "unseen": "only decisions whose gate saw no message of the user",
         "unmatched": "only decisions without a turn",
         "verdict": "only decisions that people judged so, judged at all, or did not judge",
-        "q": "words in the reason or the fact; a page searches for 200 ms",
+        "q": "words in the reason or the fact; a page searches for 100 ms",
     }
     q = forms.CharField(
         label=_("Search reasons and facts"),
@@ -81,9 +81,8 @@ def fits(agent, *, sort=DecisionFilters.DEFAULT, session="", q="", verdict="", *
         verdict_store.copy_all(agent)
     rows = MemoryGateDecision.objects.using(agent.db).placed().defer("raw_response")
     verdict_conditions = [VERDICTS[verdict]] if verdict else []
-    conditions = (
-        verdict_conditions if verdict != "unjudged" else []
-    )  # nearly all decisions are unjudged: other filters leave fewer rows
+    # Nearly all decisions are unjudged: other filters leave fewer rows.
+    conditions = verdict_conditions if verdict != "unjudged" else []
     conditions = conditions + ([list_context.build_session_term(agent, rows, session)] if session else [])
     is_searched = bool(q) or any(term.lookup == "in" for term in conditions)
     conditions += build_terms(filters, COLUMNS, moment="created_at")

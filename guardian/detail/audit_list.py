@@ -23,7 +23,7 @@ from ..models import WriteGuardianAudit
 from . import related_writes
 
 TABLE = "write_guardian_audit"
-SEARCH_MS = 200  # for each page of a search for words
+SEARCH_MS = 100  # for each page of a search for words
 COLUMNS = {
     "decision": "decision_id",
     "turn": "turn_id",
@@ -73,7 +73,7 @@ class AuditFilters(DayFilters):
         "rule": "id of a rule",
         "flagged": "only writes that a rule applies to",
         "unmatched": "only writes without a turn",
-        "q": "words in the fact or the reason; a page searches for 200 ms",
+        "q": "words in the fact or the reason; a page searches for 100 ms",
     }
     q = forms.CharField(
         label=_("Search facts and reasons"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
-from django.db.models import BigIntegerField, F, Field, FloatField, Q, QuerySet, TextField, Value
+from django.db.models import BigIntegerField, F, Field, FloatField, OrderBy, Q, QuerySet, TextField, Value
 from django.db.models.functions import Coalesce
 from django.db.models.lookups import Exact, GreaterThan, GreaterThanOrEqual, IContains, In, IsNull, LessThan
 from django.utils.translation import gettext as _
@@ -17,6 +17,7 @@ from ..sqlite.fields import Constant
 
 HEAVY_BATCH = 20  # rows fetched at a time when a page may end early because its rows are big
 WINDOW = 5_000  # rows that one search looks through: a search never walks through a whole big table
+MOST_IN_WINDOW = 20_000  # rows between two looks at the clock, when the windows before had few that match
 MOST_AT_ONCE = 200  # rows that are read together for a request of many
 AT = "~"  # prefix of a cursor: includes the row itself
 LOOKUPS = {"exact": Exact, "gt": GreaterThan, "gte": GreaterThanOrEqual, "lt": LessThan, "icontains": IContains}
@@ -200,17 +201,17 @@ def _search_windows(rows, condition, order, start, size, window, until, **limits
 
     The values are None when the last row of the list was read.
     """
-    page = Page()
+    page, is_rare = Page(), False
     while True:
         ahead = filter_after(rows.order_by(*order), order=order, after=start)
         end = ahead.values_list(*_list_names(order))[window - 1 : window].first()
         # Not `exclude`: without a bound to seek to, SQLite would read on when no row fits.
         back_to_end = end and _build_bound(_list_names(order), end, descending=not _is_descending(order), or_at=True)
         inside = _add_bound(rows, back_to_end) if end else rows
-        page, more = _read_page(inside.filter(condition), order, start, size, page=page, **limits)
+        page, more = _read_page(inside.filter(condition), order, start, size, page=page, is_rare=is_rare, **limits)
         if more or not end or time.monotonic() >= until:
             return page, more, end
-        start = encode_cursor(end)
+        start, window, is_rare = encode_cursor(end), min(window * 2, MOST_IN_WINDOW), True
 
 
 def read_batches(rows, *, order, size=500):
@@ -283,14 +284,14 @@ def _hide_from_index(term):
     return LOOKUPS[term.lookup](Coalesce(F(term.column), Value(default), output_field=field), term.value)
 
 
-def _read_page(rows, order, after, size, budget=None, weigh=None, page=None):
+def _read_page(rows, order, after, size, budget=None, weigh=None, page=None, is_rare=False):
     """Read at most `size` rows after a cursor; return them and whether there are more.
 
-    `page` may hold rows already, which count.
+    `page` may hold rows already, which count. `is_rare`: see `_read_ahead`.
     """
     page = Page() if page is None else page
     weight = sum(map(weigh, page)) if budget else 0
-    for row in _read_ahead(rows, order, after, size - len(page) + 1, is_heavy=bool(budget)):
+    for row in _read_ahead(rows, order, after, size - len(page) + 1, is_heavy=bool(budget), is_rare=is_rare):
         weight += weigh(row) if budget else 0
         if len(page) == size or (page and budget and weight > budget):
             return page, True
@@ -298,15 +299,23 @@ def _read_page(rows, order, after, size, budget=None, weigh=None, page=None):
     return page, False
 
 
-def _read_ahead(rows, order, after, count, *, is_heavy):
-    """Read at most `count` rows after a cursor, of each queryset when there are several."""
+def _read_ahead(rows, order, after, count, *, is_heavy, is_rare=False):
+    """Read at most `count` rows after a cursor, of each queryset when there are several.
+
+    Few of the rows of a window match when `is_rare`: SQLite then reads it from its oldest row, and sorts what matches.
+    In the order of the table it steps from row to row; against it, it looks for each one.
+    """
     if isinstance(rows, tuple):
         merged = [row for queryset in rows for row in _read_ahead(queryset, order, after, count, is_heavy=False)]
         merged.sort(
             key=lambda row: [_get_value(row, name) for name in _list_names(order)], reverse=_is_descending(order)
         )
         return merged[:count]
-    rows = filter_after(rows.order_by(*order), order=order, after=after)[:count]
+    sorting = order
+    if is_rare:
+        first = Coalesce(F(order[0].removeprefix("-")), None, output_field=TextField())
+        sorting = (OrderBy(first, descending=_is_descending(order)), *order[1:])
+    rows = filter_after(rows.order_by(*sorting), order=order, after=after)[:count]
     return rows.iterator(chunk_size=HEAVY_BATCH) if is_heavy else rows
 
 
