@@ -13,13 +13,11 @@ from artifacts import handles
 from ledger.models import ConversationTurn, Session
 from ledger.session import evidence
 from openclaw_web.lists import neighbours
-from openclaw_web.lists.filters import ListFilters
 from openclaw_web.lists.neighbours import Neighbours
 from openclaw_web.lists.paging import Listing
 from people.configuration import setting_values as configuration
 
 from .. import decisions
-from ..lists.decision_list import DECISIONS, DecisionFilters
 from ..models import GateCall, MemoryGateDecision
 from ..recording.decision_store import RAW_SETTING
 from . import window_state
@@ -146,19 +144,6 @@ def _find_other_decisions(db, row):
         return []
     rows = MemoryGateDecision.objects.using(db).filter(turn_id=row.turn_id).exclude(id=row.id).defer("raw_response")
     return decisions.rank_decisions(rows.order_by("-created_at", "id")[:MOST])
-
-
-def read_list_filters(query: Any) -> ListFilters:
-    """Return the filters of the list in an address; none where they are not valid."""
-    return neighbours.read_list_filters(DecisionFilters, query)
-
-
-def find_list_neighbours(agent: Agent, row: MemoryGateDecision, filters: ListFilters) -> Neighbours:
-    """Return the neighbours of a decision in the list with these filters.
-
-    `row` must come from `placed()`.
-    """
-    return neighbours.find_neighbours(DECISIONS.fits(agent, sort=filters.sorting, **filters.criteria), row)
 
 
 def find_session_neighbours(agent: Agent, row: MemoryGateDecision) -> Neighbours:

@@ -7,9 +7,11 @@ from django.views.decorators.http import require_safe
 from agents.decorators import agent_view_for
 from ledger.models import ConversationTurn
 from ledger.session.session_forms import TurnNumbersForm
+from openclaw_web.lists.neighbours import find_list_neighbours, read_list_filters
 from openclaw_web.pages.html import render_page
 
 from .. import decisions
+from ..lists.decision_list import DECISIONS, DecisionFilters
 from ..models import GateCall, MemoryGateDecision
 from . import page, prompt_versions
 from .forms import PromptForm
@@ -23,11 +25,11 @@ def decision_detail(request, agent, decision_id):
     The links keep the filters of the list.
     """
     row = get_object_or_404(MemoryGateDecision.objects.using(agent.db).placed(), id=decision_id)
-    filters = page.read_list_filters(request.GET)
+    filters = read_list_filters(DecisionFilters, request.GET)
     context = {
         "agent": agent,
         "filters": filters,
-        "in_list": page.find_list_neighbours(agent, row, filters),
+        "in_list": find_list_neighbours(DECISIONS, agent, row, filters),
         "in_session": page.find_session_neighbours(agent, row),
         **page.build_decision_context(agent, row, is_operator=request.user.has_role("operator")),
     }

@@ -1,4 +1,4 @@
-"""The page of one write: its change, origin, outcome, and neighbours in the list."""
+"""The page of one write: its change, origin and outcome."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,9 +10,6 @@ from gate.models import MemoryGateDecision
 from ledger.models import ConversationTurn
 from ledger.session.evidence import Evidence, read_evidence
 from openclaw_web.diffs import line_diff, unified_format
-from openclaw_web.lists import neighbours
-from openclaw_web.lists.filters import ListFilters
-from openclaw_web.lists.neighbours import Neighbours
 from people.configuration import setting_values as configuration
 
 from .. import fact_evidence, services, versions
@@ -20,7 +17,6 @@ from ..models import BehaviorCorrection, FileSnapshot, GuardianStatus, Rollback,
 from ..recording import snapshot_pairs, sql, write_store
 from ..recording.reports import CHANGED, Source
 from . import related_writes
-from .audit_list import WRITES, AuditFilters
 
 
 def explain_unknown(row: WriteGuardianAudit) -> str:
@@ -166,13 +162,3 @@ def find_turns_in_window(agent: Agent, row: WriteGuardianAudit) -> list[Conversa
 
 def _select_brief(db):
     return WriteGuardianAudit.objects.using(db).only("id", "created_at", "status", "candidate_fact", "target_file")
-
-
-def read_list_filters(query: Any) -> ListFilters:
-    """Read the filters of the list from an address; none where they are not valid."""
-    return neighbours.read_list_filters(AuditFilters, query)
-
-
-def find_list_neighbours(agent: Agent, row: WriteGuardianAudit, filters: ListFilters) -> Neighbours:
-    """Return the neighbours of a write in the list with these filters; `row` is `placed`."""
-    return neighbours.find_neighbours(WRITES.fits(agent, sort=filters.sorting, **filters.criteria), row)

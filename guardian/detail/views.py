@@ -10,6 +10,7 @@ from ledger.models import ConversationTurn
 from ledger.session.session_forms import TurnNumbersForm
 from openclaw_web.lists.declaration import shows
 from openclaw_web.lists.list_response import render_list
+from openclaw_web.lists.neighbours import find_list_neighbours, read_list_filters
 from openclaw_web.llm import endpoint
 from openclaw_web.pages.html import render_page
 
@@ -18,7 +19,7 @@ from ..handover import handovers
 from ..models import FileSnapshot, WriteGuardianAudit
 from ..rollbacks import concurrent_edits
 from . import line_blame, page, related_writes
-from .audit_list import WRITES
+from .audit_list import WRITES, AuditFilters
 
 
 @require_safe
@@ -46,11 +47,11 @@ def audit_detail(request, agent, audit_id):
         response = HttpResponse(services.read_version_bytes(version), content_type="application/octet-stream")
         response["Content-Disposition"] = content_disposition_header(True, version.file_name)
         return response
-    filters = page.read_list_filters(request.GET)
+    filters = read_list_filters(AuditFilters, request.GET)
     context = {
         "agent": agent,
         "filters": filters,
-        "in_list": page.find_list_neighbours(agent, row, filters),
+        "in_list": find_list_neighbours(WRITES, agent, row, filters),
         "meanwhile": concurrent_edits.find_by_write(agent, row.id) if request.user.has_role("operator") else [],
         "handovers": handovers.find_by_write(agent.db, row.id) if request.user.has_role("operator") else [],
         "no_endpoint": endpoint.describe_problem(),

@@ -6,6 +6,7 @@ Pages use it to link to the neighbours in the list that the person came from.
 from dataclasses import dataclass, replace
 from typing import Any
 
+from .declaration import List
 from .filters import ListFilters
 from .paging import Listing, encode_cursor, reverse_order
 
@@ -32,6 +33,11 @@ def read_list_filters(kind: type[ListFilters], query: Any) -> ListFilters:
     plain = kind({})
     plain.is_valid()
     return plain
+
+
+def find_list_neighbours(declaration: List, whose: Any, row: Any, filters: ListFilters) -> Neighbours:
+    """Find the neighbours of a row in a list with these filters."""
+    return find_neighbours(declaration.fits(whose, sort=filters.sorting, **filters.criteria), row)
 
 
 def find_neighbours(listing: Listing, row: Any) -> Neighbours:
