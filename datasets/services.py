@@ -28,7 +28,7 @@ from .finding_values import sample_privacy
 from .kinds import sample_store
 from .kinds import turn as turns
 from .kinds.sample_store import CREATED, CreationResult
-from .models import DatasetSample, SampleSignature
+from .models import DatasetSample
 from .words import EXCLUDED_WORDS
 
 MOST_TURNS = 500
@@ -177,9 +177,7 @@ def _insert_samples(rows, new_signatures, result):
         known_ids = set(DatasetSample.objects.filter(id__in=[row.id for row in rows]).values_list("id", flat=True))
         new = [row for row in rows if row.id not in known_ids]
         DatasetSample.objects.bulk_create(new)
-        SampleSignature.objects.bulk_create(
-            [signatures.to_row(row.id, new_signatures[row.id]) for row in new if row.id in new_signatures]
-        )
+        signatures.store_signatures([(vars(row), new_signatures[row.id]) for row in new if row.id in new_signatures])
     result.made.extend(row.id for row in rows if row.id not in known_ids)
     result.existing.extend(row.id for row in rows if row.id in known_ids)
 

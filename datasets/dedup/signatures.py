@@ -9,12 +9,11 @@ import zlib
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
-from django.db import OperationalError, transaction
-from django.db.models import QuerySet, Value
-from django.db.models.functions import Coalesce, Length
+from django.db import DEFAULT_DB_ALIAS, OperationalError, transaction
 
 from findings.detection import MOST_IN_REQUEST
 from openclaw_web.batches import in_batches
+from openclaw_web.sqlite import dialect, statements
 
 from ..models import DatasetSample, SampleSignature
 from ..sample_texts import ExportSample, UnreadableSample, read_sample
@@ -27,6 +26,10 @@ SAMPLE_COLUMNS = (
     *("gate_label", "gate_corrected_output"),
 )
 COLUMNS = ("rule", "made_from", "words", "numbers", "checksum")
+# The statement itself leaves out a sample that was edited since it was read.
+STORE = f"""{dialect.INSERT_OR_REPLACE} INTO sample_signatures ({", ".join(COLUMNS)}, sample_id)
+SELECT {", ".join(["%s"] * len(COLUMNS))}, id FROM dataset_samples
+WHERE id = %s AND content = %s AND NOT ({dialect.differ("output", "%s")})"""  # noqa: S608 - our own words
 BATCH = 100
 log = logging.getLogger(__name__)
 
@@ -57,12 +60,7 @@ def build_from_row(row: dict[str, Any]) -> Signature:
 
 def build_from_sample(sample: DatasetSample) -> Signature:
     """The signature of a sample, stored or not."""
-    return build_from_row({name: getattr(sample, name) for name in SAMPLE_COLUMNS})
-
-
-def to_row(sample_id: str, signature: Signature) -> SampleSignature:
-    """The row of a signature, not stored yet."""
-    return SampleSignature(sample_id=sample_id, **signature._asdict())
+    return build_from_row(vars(sample))
 
 
 def build_from_pair(sample_id: str, prompt: str, reply: str, *, is_text: bool = True) -> Signature:
@@ -103,39 +101,30 @@ def renew(sample_ids: Collection[str]) -> int:
     return count
 
 
-def ensure_signature(sample_id: str) -> None:
+def ensure_signature(sample: DatasetSample) -> None:
     """Compute the signature of a sample that has none, as after an edit.
 
     Called after the transaction of the edit: nobody waits while it is computed. When others keep the store busy, or the
     texts are too long for a request, a job will compute it.
     """
-    size = Length("content") + Length(Coalesce("output", Value("")))
-    if find_missing(DatasetSample.objects.alias(size=size).filter(id=sample_id, size__lte=MOST_IN_REQUEST)).exists():
-        try:
-            renew([sample_id])
-        except OperationalError as exc:
-            log.warning("The signature of sample %s was not stored: %s", sample_id, exc)
+    is_long = len(sample.content) + len(sample.output or "") > MOST_IN_REQUEST
+    if is_long or SampleSignature.objects.filter(sample=sample.id, rule=RULE).exists():
+        return
+    try:
+        store_signatures([(vars(sample), build_from_sample(sample))])
+    except OperationalError as exc:
+        log.warning("The signature of sample %s was not stored: %s", sample.id, exc)
 
 
 def store_signatures(signed_rows: Collection[tuple[dict[str, Any], Signature]]) -> None:
     """Store the signatures of samples as they were read.
 
-    A sample whose reply was edited since is left to whoever edited it. `signed_rows` are pairs of a sample's row and
+    A sample that was edited since is left to whoever edited it. `signed_rows` are pairs of a sample's row and
     its signature.
     """
-    with transaction.atomic():  # IMMEDIATE: nobody edits a reply between the check and the commit
-        ids = [row["id"] for row, _ in signed_rows]
-        outputs = dict(DatasetSample.objects.filter(id__in=ids).values_list("id", "output"))
-        SampleSignature.objects.bulk_create(
-            [
-                to_row(row["id"], signature)
-                for row, signature in signed_rows
-                if row["id"] in outputs and outputs[row["id"]] == row["output"]
-            ],
-            update_conflicts=True,
-            unique_fields=["sample"],
-            update_fields=list(COLUMNS),
-        )
+    values = [(*signature, row["id"], row["content"], row["output"]) for row, signature in signed_rows]
+    with transaction.atomic():
+        statements.run_many(DEFAULT_DB_ALIAS, STORE, values)
 
 
 def delete_signature(sample_id: str, *, unless: bytes) -> None:
@@ -144,11 +133,6 @@ def delete_signature(sample_id: str, *, unless: bytes) -> None:
     `unless` is the hash of these words; the next signature will be made from them.
     """
     SampleSignature.objects.filter(sample=sample_id).exclude(made_from=unless).delete()
-
-
-def find_missing(samples: QuerySet[DatasetSample]) -> QuerySet[DatasetSample]:
-    """Those of these samples that have no signature, or one of other rules."""
-    return samples.exclude(signature__rule=RULE)
 
 
 def _checksum(sample_id, rule, made_from, words, numbers):

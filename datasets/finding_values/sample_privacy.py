@@ -8,7 +8,6 @@ from typing import Any
 
 import orjson
 from django.db import DEFAULT_DB_ALIAS
-from django.db.models import Q
 from django.db.models.functions import Length
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -97,28 +96,30 @@ def refresh(sample_ids: Iterable[str], room: float = MOST_IN_REQUEST) -> int:
     count = 0
     for batch in in_batches(sample_ids, BATCH):
         samples = list(DatasetSample.objects.filter(id__in=batch))
-        before = [_read_columns(sample) for sample in samples]
-        room = set_columns(samples, room)
-        after = [_read_columns(sample) for sample in samples]
-        changed = [
-            [*values, sample.id, sample.content]
-            for sample, old, values in zip(samples, before, after, strict=True)
-            if old != values
-        ]
-        if changed:
-            with write_queue.global_transaction():
-                statements.run_many(DEFAULT_DB_ALIAS, UPDATE, changed)
+        room = _store_columns(samples, room)
         count += len(samples)
     return count
 
 
-def refresh_judged(sample_id: str) -> bool:
-    """Refresh a sample of a gate decision, whose content a verdict changes, and one whose reply was edited.
+def _store_columns(samples, room):
+    """Set the columns of samples that were just read, and store those that changed; return the rest of `room`."""
+    before = [_read_columns(sample) for sample in samples]
+    room = set_columns(samples, room)
+    changed = [
+        [*_read_columns(sample), sample.id, sample.content]
+        for sample, old in zip(samples, before, strict=True)
+        if _read_columns(sample) != old
+    ]
+    if changed:
+        with write_queue.global_transaction():
+            statements.run_many(DEFAULT_DB_ALIAS, UPDATE, changed)
+    return room
 
-    Returns whether it is one of these.
-    """
-    is_changed = Q(sample_type__in=GATE_TYPES) | Q(output__gt="") | Q(privacy_checked=False) | Q(privacy_checked=None)
-    return refresh(DatasetSample.objects.filter(is_changed, id=sample_id).values_list("id", flat=True)) > 0
+
+def refresh_judged(sample: DatasetSample) -> None:
+    """Refresh a sample of a gate decision, whose content a verdict changes, and one whose reply was edited."""
+    if sample.sample_type in GATE_TYPES or sample.output or not sample.privacy_checked:
+        _store_columns([sample], MOST_IN_REQUEST)
 
 
 def refresh_sessions(agent_id: str, session_ids: Collection[str], room: float = MOST_IN_REQUEST) -> int:

@@ -146,7 +146,7 @@ def add_sample(agent: Agent, sample: DatasetSample) -> None:
     """Store a new sample without a verdict."""
     with sample_transaction(agent, sample):
         pass
-    signatures.ensure_signature(sample.id)
+    signatures.ensure_signature(sample)
 
 
 def find_exclusion(sample: DatasetSample) -> str:

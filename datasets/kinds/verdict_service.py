@@ -114,8 +114,8 @@ def give_verdict(
     new = None if is_there else sample_store.build_sample(kind, agent, row.id, subject, verdict=verdict)
     with sample_store.sample_transaction(agent, new):
         sample = _add_verdict(kind, sample_id, part, by=by, expected=expected, filed=filed)
-    signatures.ensure_signature(sample_id)
-    sample_privacy.refresh_judged(sample_id)
+    signatures.ensure_signature(sample)
+    sample_privacy.refresh_judged(sample)
     return sample
 
 

@@ -216,7 +216,7 @@ def review_undo(request):
 def review_progress(request, filters: Query[QueueFilters]):
     """How many samples are to be reviewed, and how many were reviewed."""
     queue, by = filters.build_queue(), request.user.username
-    return asdict(queues.read_progress(queue, by)) | {
+    return asdict(queues.read_progress(queue, by, with_all_own=True)) | {
         "held_by_others": list(map(asdict, claims.find_holders(queue, besides=by)))
     }
 

@@ -1,6 +1,6 @@
 """Queues: which samples wait for a verdict, and in which order, the newest first."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from urllib.parse import urlencode
 
 from django.db import DEFAULT_DB_ALIAS
@@ -61,7 +61,8 @@ class Queue:
     @property
     def filters(self) -> dict[str, str]:
         """The filters in force, as they stand in an address."""
-        chosen = {name: value for name, value in asdict(self).items() if value and name != "name"}
+        names = [field.name for field in fields(self) if field.name != "name"]
+        chosen = {name: getattr(self, name) for name in names if getattr(self, name)}
         return chosen | ({"skipped": "1"} if self.skipped else {})
 
     @property
@@ -214,8 +215,11 @@ class Rest:
     is_more: bool
 
 
-def read_progress(queue: Queue, by: str) -> Progress:
-    """The numbers of a queue and of a person, in one query of bounded cost."""
+def read_progress(queue: Queue, by: str, *, with_all_own: bool = False) -> Progress:
+    """The numbers of a queue and of a person, in one query of bounded cost.
+
+    The person's last hour and all of their actions are counted `with_all_own`, and are 0 otherwise.
+    """
     now = clock.now_ms()
     today = zones.find_day_start(now)
     numbers = read_counts(
@@ -223,18 +227,17 @@ def read_progress(queue: Queue, by: str) -> Progress:
             build_count(queue, by=by),
             _sum("kind <> 'skip' AND state = 'done' AND at >= %s", [today]),
             _sum(f"{OF} AND at >= %s", [by, today]),
-            _sum(f"{OF} AND at >= %s", [by, now - HOUR_MS]),
-            _sum(OF, [by]),
+            _sum(f"{OF} AND at >= %s", [by, now - HOUR_MS]) if with_all_own else ("0", []),
+            _sum(OF, [by]) if with_all_own else ("0", []),
             (UNDOABLE, [by]),
             (HAS_UNEXPLAINED, []),
             *([] if queue == Queue() else [build_count(Queue(), by=by)]),
         ]
     )
     waiting_count, done_today, mine_today, last_hour, mine, undoable, unexplained, *everywhere = numbers
-    most = COUNTED_UP_TO
     return Progress(
-        waiting=min(waiting_count, most),
-        waiting_more=waiting_count > most,
+        waiting=min(waiting_count, COUNTED_UP_TO),
+        waiting_more=waiting_count > COUNTED_UP_TO,
         today=done_today,
         mine_today=mine_today,
         mine_last_hour=last_hour,

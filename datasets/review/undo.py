@@ -66,9 +66,10 @@ def undo(by: str, label_id: str | None = None) -> UndoResult:
         result = _undo_action(action, agent, correction_id) if is_last else ""
     if not is_last:  # the person did or undid something meanwhile, in another tab
         return undo(by, label_id)
-    if action.kind == "verdict":  # a verdict may have edited the reply; a bulk action never does
-        signatures.ensure_signature(action.sample_id)
-        sample_privacy.refresh_judged(action.sample_id)
+    sample = DatasetSample.objects.filter(id=action.sample_id).first() if action.kind == "verdict" else None
+    if sample:  # a verdict may have edited the reply; a bulk action never does
+        signatures.ensure_signature(sample)
+        sample_privacy.refresh_judged(sample)
     if not isinstance(result, UndoResult):  # after the transaction, which has stored that it cannot be undone
         raise Refused(result)
     return result

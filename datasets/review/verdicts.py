@@ -74,12 +74,8 @@ def give_reason(label_id: str, reason: str, *, by: str) -> DatasetSample:
 def _amend_label(label, sample):
     """Add a row that repeats `label` with its reason; its action now counts for both."""
     first, by = label.id, label.labelled_by
-    label.id, label.amends, label.reason, label.labelled_at = (
-        sample.label_id,
-        first,
-        sample.reject_reason,
-        clock.now_ms(),
-    )
+    label.id, label.amends = sample.label_id, first
+    label.reason, label.labelled_at = sample.reject_reason, clock.now_ms()
     rows.insert_row(label)
     done_actions = ReviewAction.objects.filter(actor=by, label_id=first, state=ReviewAction.State.DONE)
     done_actions.update(label_id=label.id)
@@ -101,9 +97,8 @@ VERDICT_COLUMNS = (
 )
 # The columns that it also changes in a sample that is a decision of memory_gate.
 SHAPE_COLUMNS = ("sample_type", "content")
-FILED_CORRECTION = (
-    "correction"  # key in the earlier values of a verdict: the correction of a write that was filed with it
-)
+# The key in the earlier values of a verdict: the correction of a write that was filed with it.
+FILED_CORRECTION = "correction"
 UPDATE_COLUMNS = f"UPDATE dataset_samples SET {', '.join(f'{name} = %s' for name in VERDICT_COLUMNS)} WHERE id = %s"  # noqa: S608
 UPDATE_SHAPE = f"UPDATE dataset_samples SET {', '.join(f'{name} = %s' for name in SHAPE_COLUMNS)} WHERE id = %s"  # noqa: S608
 LET_GO = "DELETE FROM sample_claims WHERE sample_id = %s AND claimed_by = %s"
@@ -127,9 +122,8 @@ def label_sample(sample_id: str, status: str, *, by: str, **verdict: Any) -> Dat
     """
     with write_queue.global_transaction():  # from here on nobody else can change the sample
         sample = add_verdict(sample_id, status, by=by, **verdict)
-    signatures.ensure_signature(sample_id)
-    if sample_privacy.refresh_judged(sample_id):
-        sample.refresh_from_db(fields=["privacy_checked", "contains_pii", "pii_redacted_content"])
+    signatures.ensure_signature(sample)
+    sample_privacy.refresh_judged(sample)
     return sample
 
 
@@ -300,8 +294,8 @@ def label_and_take_next(
     with write_queue.global_transaction():
         sample = add_verdict(sample_id, by=by, **verdict)
         claim = _claim_next(queue, sample_id, ahead, by)
-    signatures.ensure_signature(sample_id)
-    sample_privacy.refresh_judged(sample_id)
+    signatures.ensure_signature(sample)
+    sample_privacy.refresh_judged(sample)
     return sample, claim
 
 

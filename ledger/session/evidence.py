@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from django.db.models import QuerySet
@@ -99,7 +100,7 @@ def read_evidence(db: str, row: Any, *, neighbours: bool = True) -> Evidence:
 
     `row` is any object with `turn_id` and `session_id`.
     """
-    turn = _read_turns(db, LONGEST).filter(id=row.turn_id).first() if row.turn_id else None
+    turn = _select_turns(LONGEST).using(db).filter(id=row.turn_id).first() if row.turn_id else None
     before, after = _read_turns_around(db, turn) if turn and neighbours else ([], [])
     hidden = consent.find_withheld(db, [turn, *before, *after]) if turn else set()
     session = _read_sessions(db).filter(id=turn.session_id if turn else row.session_id or "").first()
@@ -113,7 +114,7 @@ def read_evidence(db: str, row: Any, *, neighbours: bool = True) -> Evidence:
 def read_messages(db: str, rows: Iterable[Any]) -> dict[str, Evidence]:
     """The message behind each of many rows by its `id`, without neighbours."""
     rows = list(rows)
-    turns = _read_turns(db, LONGEST_NEIGHBOR).in_bulk({row.turn_id for row in rows if row.turn_id})
+    turns = _select_turns(LONGEST_NEIGHBOR).using(db).in_bulk({row.turn_id for row in rows if row.turn_id})
     hidden = consent.find_withheld(db, turns.values())
     ids = {turn.session_id for turn in turns.values()} | {row.session_id for row in rows if row.session_id}
     sessions = _read_sessions(db).in_bulk(ids)
@@ -126,12 +127,16 @@ def read_messages(db: str, rows: Iterable[Any]) -> dict[str, Evidence]:
     return by_id
 
 
-def _read_turns(db: str, longest: int) -> QuerySet[ConversationTurn]:
-    """Turns with the beginnings of both messages, because whole ones may be very long."""
+@lru_cache
+def _select_turns(longest: int) -> QuerySet[ConversationTurn]:
+    """Turns with the beginnings of both messages, because whole ones may be very long.
+
+    Built once: adding its expressions takes as long as the query.
+    """
     texts = {"user": "user_message_content", "agent": "agent_message_content"}
     parts = {f"{role}_words": Substr(name, 1, longest) for role, name in texts.items()}
     lengths = {f"{role}_length": Length(name) for role, name in texts.items()}
-    return ConversationTurn.objects.using(db).only(*TURN).annotate(**parts, **lengths)
+    return ConversationTurn.objects.only(*TURN).annotate(**parts, **lengths)
 
 
 def _read_sessions(db):
@@ -145,7 +150,7 @@ def _read_turns_around(db, turn) -> tuple[list[ConversationTurn], list[Conversat
     """
     if not turn.is_active:
         return [], []
-    rows = _read_turns(db, LONGEST_NEIGHBOR).filter(session_id=turn.session_id, is_active=True)
+    rows = _select_turns(LONGEST_NEIGHBOR).using(db).filter(session_id=turn.session_id, is_active=True)
     before = rows.filter(turn_number__lt=turn.turn_number).order_by("-turn_number")[:NEIGHBORS]
     after = rows.filter(turn_number__gt=turn.turn_number).order_by("turn_number")[:NEIGHBORS]
     return list(before)[::-1], list(after)

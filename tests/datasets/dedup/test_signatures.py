@@ -64,13 +64,14 @@ def test_an_edit_on_a_page_changes_it(as_reviewer, address):
 
 def test_a_store_that_cannot_be_written_costs_no_verdict(caplog):
     add_sample("one", near_text())
+    sample = DatasetSample.objects.get(id="one")
     statements.run("default", "PRAGMA query_only = ON")
     try:
-        signatures.ensure_signature("one")
+        signatures.ensure_signature(sample)
     finally:
         statements.run("default", "PRAGMA query_only = OFF")
     assert "The signature of sample one was not stored" in caplog.text
-    signatures.ensure_signature("one")
+    signatures.ensure_signature(sample)
     assert read_stored() == compute_signatures()
 
 

@@ -191,7 +191,7 @@ class TestAnyOrder(TestCase):
 def test_verdicts_on_values_are_in_the_same_history_and_no_number_counts_them(sample, reviewer):
     verdicts.label_sample("one", "approved", by="reviewer")
     row = value_verdicts.decide("dismissed", scope="value", value_hash="0" * 32, by="reviewer")
-    progress = read_progress(Queue(), "reviewer")
+    progress = read_progress(Queue(), "reviewer", with_all_own=True)
     assert (progress.today, progress.mine, progress.may_undo) == (1, 1, True)
     done = undo.undo("reviewer")
     assert (done.kind, done.sample_id, done.sentence) == ("verdict", None, "The verdict was undone.")
