@@ -3,9 +3,10 @@
     python benchmarks/labelling.py [--clients 16] [--seconds 10] [--samples 20000] [--json]
 
 Each client is another person, who requests the next sample and judges it; clients run in another process. Rows:
-verdicts through the JSON endpoint, through the page as its script sends them, and eight people labelling without and
-with an export beside them. Afterwards the store is read: a verdict that was answered and is missing is lost, a sample
-with two verdicts was given to two people.
+verdicts through the JSON endpoint, through the page as its script sends them, both by one person alone, and eight
+people labelling without and with an export beside them. `server_ms` is the processor time of the server for each
+verdict, which other programs on the machine hardly change. Afterwards the store is read: a verdict that was answered
+and is missing is lost, a sample with two verdicts was given to two people.
 """
 
 import argparse
@@ -63,6 +64,8 @@ def main():
         rows = [
             site.measure("verdicts, JSON", Program, options.clients),
             site.measure("verdicts, page", Reader, options.clients),
+            site.measure("one person, JSON", Program, 1),
+            site.measure("one person, page", Reader, 1),
             *measure_beside_export(site),
         ]
     print(json.dumps(rows, indent=1) if options.json else table(rows))
@@ -87,7 +90,7 @@ class Site(SiteServer):
         """Let `clients` people label for a while; return the figures."""
         before = self.query("SELECT count(*) FROM sample_labels")[0][0]
         people = [person(self, number) for number in range(clients)]
-        started = time.perf_counter()
+        started, processor = time.perf_counter(), self.read_processor_ms()
         threads = [threading.Thread(target=labeller.work, args=(started + self.seconds,)) for labeller in people]
         for thread in threads:
             thread.start()
@@ -95,7 +98,7 @@ class Site(SiteServer):
             beside()
         for thread in threads:
             thread.join()
-        spent = time.perf_counter() - started
+        spent, processor = time.perf_counter() - started, self.read_processor_ms() - processor
         times = sorted(took for labeller in people for took in labeller.times)
         stored = self.query("SELECT count(*) FROM sample_labels")[0][0] - before
         doubled = self.query(
@@ -107,6 +110,7 @@ class Site(SiteServer):
             "p50_ms": round(statistics.median(times) * 1000, 1),
             "p95_ms": round(times[len(times) * 95 // 100] * 1000, 1),
             "p99_ms": round(times[len(times) * 99 // 100] * 1000, 1),
+            "server_ms": round(processor / len(times), 1),
             "errors": sum(labeller.errors for labeller in people),
             "lost": len(times) - stored,
             "doubled": doubled[0][0],
@@ -227,7 +231,7 @@ def measure_beside_export(site):
 
 def table(rows):
     """The figures as Markdown."""
-    names = ["row", "per_second", "p50_ms", "p95_ms", "p99_ms", "errors", "lost", "doubled", "p95_ratio"]
+    names = ["row", "per_second", "p50_ms", "p95_ms", "p99_ms", "server_ms", "errors", "lost", "doubled", "p95_ratio"]
     lines = [[str(row.get(name, "")) for name in names] for row in rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in [names, ["---"] * len(names), *lines])
 
