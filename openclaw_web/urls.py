@@ -26,8 +26,9 @@ class Api(URLResolver):
 
 
 urlpatterns = [
-    *(path("", include(f"{app}.urls")) for app in APPS),
+    # First, because programs send most requests: Django tries one address after the other.
     Api(RoutePattern("api/v1/"), "openclaw_web.api", app_name="ninja", namespace="api"),
+    *(path("", include(f"{app}.urls")) for app in APPS),
 ]
 
 # Under /api/ these answer in the API's words, elsewhere as Django does.

@@ -211,7 +211,7 @@ def _search_windows(rows, condition, order, start, size, window, until, **limits
         page, more = _read_page(inside.filter(condition), order, start, size, page=page, is_rare=is_rare, **limits)
         if more or not end or time.monotonic() >= until:
             return page, more, end
-        start, window, is_rare = encode_cursor(end), min(window * 2, MOST_IN_WINDOW), True
+        start, window, is_rare = encode_cursor(end), min(window * 4, MOST_IN_WINDOW), True
 
 
 def read_batches(rows, *, order, size=500):
