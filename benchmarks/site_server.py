@@ -57,7 +57,7 @@ class SiteServer:
             except OSError:  # a process that ended meanwhile
                 continue
             pid = int(path.parent.name)
-            parents[pid], ticks[pid] = int(fields[1]), int(fields[11]) + int(fields[12])
+            parents[pid], ticks[pid] = int(fields[1]), sum(map(int, fields[11:15]))  # with that of ended children
         family = {self.process.pid}
         while more := {pid for pid, parent in parents.items() if parent in family} - family:
             family |= more
