@@ -1,6 +1,7 @@
 """The `openclaw-web` command: our own verbs under one name, Django's commands behind them."""
 
 import difflib
+import gc
 import io
 import os
 import signal
@@ -149,6 +150,8 @@ def overview(translated: Callable[[str], str] = N_, *, disabled: Collection[str]
 
 
 def _run(words):
+    if words[0] == "serve":
+        gc.disable()  # until its code is loaded, of which nothing is garbage: operations/server/preparation.py
     if not SERVERS.intersection(words[:1]):
         os.environ.setdefault("OPENCLAW_WEB_BUSY_SECONDS", "30")  # a command waits for a writer; a page does not
     from django.core.management import ManagementUtility

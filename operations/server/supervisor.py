@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from statistics import fmean
@@ -71,8 +72,12 @@ def serve(options: Options, say: Callable[[str], object]) -> int:
     `say` gets each sentence for the person who started the server. Raises Refused when the address or the home is in
     use, or the home cannot be updated.
     """
-    with _hold_server_lock(), _open_listener(options) as listener:
-        preparation.bring_up_to_date(say, with_backup=options.with_backup)
+    sentence = _("OpenClaw Web is already running in %(home)s. Stop that server, or set OPENCLAW_WEB_HOME.")
+    # One server per home: two watchers would import the same lines at once.
+    lock = locks.exclusive_lock(locks.SERVING, sentence % {"home": settings.HOME_DIR})
+    with lock, _open_listener(options) as listener:
+        with preparation.run_apart(partial(preparation.bring_up_to_date, say, with_backup=options.with_backup)):
+            preparation.load_code()
         link = None if links.has_admin() else accounts.make_first_admin_link()
         preparation.load_site()
         settings.INCLUDE_DELETED = (
@@ -232,12 +237,6 @@ def find_free_port() -> int:
     """Find a free port, for a program that needs the port before it serves."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return int(listener.getsockname()[1])
-
-
-def _hold_server_lock():
-    """Allow one server per home: two watchers would import the same lines at once."""
-    sentence = _("OpenClaw Web is already running in %(home)s. Stop that server, or set OPENCLAW_WEB_HOME.")
-    return locks.exclusive_lock(locks.SERVING, sentence % {"home": settings.HOME_DIR})
 
 
 def is_loopback(host: str) -> bool:
