@@ -61,14 +61,16 @@ def _run_watcher(params, say, waits):
     if not stop.is_set():
         say(_("Watching %(source)s. Stop with Ctrl-C.") % {"source": source})
     with Copies(is_kept=True) as copies:
-        last_refusal = ""
+        last_refusal, count = "", 0
         while not stop.is_set():
             changed.clear()
+            previous_count = count
             last_refusal, count = _collect_once(params, copies, say, last_refusal, source)
             watcher_state.note_alive()
-            if waits and count > MANY_RECORDS:  # their memory would stay: `serve` starts a watcher without it
+            if waits and previous_count > MANY_RECORDS:  # their memory would stay: `serve` starts a watcher without it
                 end()
-            changed.wait(LOOK_AGAIN_SECONDS)
+            elif not (waits and count > MANY_RECORDS):  # otherwise this one also does what follows from new records
+                changed.wait(LOOK_AGAIN_SECONDS)
     listener.join(END_SECONDS)  # it waits in compiled code, which the end of the interpreter may abort
 
 
