@@ -8,7 +8,7 @@ from functools import cache
 
 import re2
 
-from openclaw_web.detectors import keys, rules
+from openclaw_web.detectors import rules
 from openclaw_web.detectors.detect import resolve_overlaps
 from openclaw_web.detectors.scan_text import Budget, BudgetExceeded, ScanText
 
@@ -42,6 +42,8 @@ _POSSIBLE += [{OTHER}, {"bearer"}, {"jwt"}, {"private_key"}, {"private_key"}]
 
 @cache
 def _compile_patterns():
+    from openclaw_web.detectors import keys  # only here and below: a site at rest needs none of its patterns
+
     options = re2.Options()
     options.log_errors = False
     options.max_mem = 64 * 1024 * 1024
@@ -76,6 +78,8 @@ class Scan:
         self._kinds.update(KINDS[number] for number in numbers if number < len(WORDS))
         if all(_POSSIBLE[number] <= self._kinds for number in numbers):
             return
+        from openclaw_web.detectors import keys
+
         self._judged += 1
         text = ScanText(window.decode("utf-8", "replace"), Budget(len(window)))
         try:

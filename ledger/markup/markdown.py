@@ -1,12 +1,11 @@
 """Renders Markdown as safe HTML: no images, no raw HTML, only http, https and mailto links."""
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from html import escape
 
 import nh3
 from django.utils.safestring import SafeString
-from markdown_it import MarkdownIt
 
 from openclaw_web.pages import glyphs
 
@@ -20,11 +19,6 @@ SYNTAX = re.compile(r"[*_`\[\]<>&\\~|#]|^[ \t]*(?:[-+=]|\d{1,9}[.)])|^(?: {4}|\t
 # The parser takes quadratic time for these; a text made of them is shown as plain text instead.
 COSTLY = str.maketrans("", "", "*_[]<&!~|")
 MOST_COSTLY = 1_000
-
-_parser = MarkdownIt("commonmark", {"html": False, "breaks": True, "maxNesting": 12})
-_parser.enable(["table", "strikethrough"]).disable(["image", "html_block", "html_inline", "reference", "lheading"])
-_parser.validateLink = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE).match  # type: ignore[assignment]
-
 
 LONGEST_KEPT = 8_000  # characters of a text whose HTML is remembered: 512 of them are a few megabytes
 
@@ -50,12 +44,23 @@ def _render_plain(text):
     return "".join("<p>" + escape(part).replace("\n", "<br>") + "</p>" for part in paragraphs if part.strip())
 
 
+@cache
+def _build_parser():
+    from markdown_it import MarkdownIt  # only here: a site at rest needs none of its sixty modules
+
+    parser = MarkdownIt("commonmark", {"html": False, "breaks": True, "maxNesting": 12})
+    parser.enable(["table", "strikethrough"]).disable(["image", "html_block", "html_inline", "reference", "lheading"])
+    parser.validateLink = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE).match
+    return parser
+
+
 def _render_rich(text):
-    tokens = _parser.parse(text)
+    parser = _build_parser()
+    tokens = parser.parse(text)
     for token in tokens:
         token.tag = LEVELS.get(token.tag, token.tag)
     return nh3.clean(
-        _parser.renderer.render(tokens, _parser.options, {}),
+        parser.renderer.render(tokens, parser.options, {}),
         tags=TAGS,
         attributes={"a": {"href"}, "*": set()},
         url_schemes={"http", "https", "mailto"},
