@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 from agents import databases
 from ledger.markup import markdown
 from ledger.session import turn_actions
-from ledger.session.schemas import EvidenceOut
 from openclaw_web.pages import glyphs
 from people.configuration import catalogue
 from people.configuration import setting_values as configuration
@@ -86,6 +85,8 @@ def build_evidence_context(sample: DatasetSample, *, back: str, holds: bool = Fa
     The evidence is also there as JSON, as the API returns it. `back` is the address that links to the session lead back
     to; with `holds` these links keep the claim on the sample.
     """
+    from ledger.session.schemas import EvidenceOut  # only here: a site at rest needs no schema
+
     evidence = find_evidence(sample)
     fields = {"evidence": EvidenceOut.from_orm(evidence).dict() if evidence else None}
     return {

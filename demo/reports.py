@@ -7,7 +7,7 @@ from gate.recording import decision_store
 from gate.schemas import MAX_DECISIONS, DecisionIn
 from guardian.recording import api_import as guardian_import
 from guardian.recording import snapshot_matching
-from guardian.recording.api_import import MAX_WRITES, WriteIn
+from guardian.recording.schemas import MAX_WRITES, WriteIn
 from guardian.services import store_version
 
 from .recording import Recording

@@ -21,7 +21,7 @@ from gate.models import MemoryGateDecision
 from guardian.corrections import correction_store, rules
 from guardian.models import FileSnapshot, WriteGuardianAudit
 from guardian.recording import api_import
-from guardian.recording.api_import import WriteIn
+from guardian.recording.schemas import WriteIn
 from guardian.rollbacks import rollback_plan, service, workspace_access
 from guardian.runner import fact_handler, fact_selection
 from guardian.runner.llm.config import Guardian

@@ -12,11 +12,13 @@ from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import ImproperlyConfigured, PermissionDenied
 from django.db import OperationalError
 from django.http import Http404
+from django.shortcuts import render
 from django.urls import path
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
+from ninja.openapi.docs import Swagger
 from ninja.openapi.urls import get_openapi_urls, get_root_url
 from ninja.parser import Parser
 from ninja.renderers import BaseRenderer
@@ -112,6 +114,14 @@ class OrjsonParser(Parser):
         return spellings.rename_body(body, request.body_spellings)
 
 
+class Document(Swagger):
+    """The page of the document by our template. As ninja is no app here, its own would load scripts from elsewhere."""
+
+    def render_page(self, request, api, **kwargs):
+        swagger_settings = self.settings | {"url": self.get_openapi_url(api, kwargs)}
+        return render(request, self.template, {"swagger_settings": orjson.dumps(swagger_settings).decode()})
+
+
 class Api(NinjaAPI):
     """The API. The models of an address are built by its first request, those of all addresses by the document."""
 
@@ -139,6 +149,7 @@ api = Api(
     auth=[TokenAuth(), SessionAuth()],
     renderer=OrjsonRenderer(),
     parser=OrjsonParser(),
+    docs=Document(),
     docs_decorator=with_data_images,
 )
 

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+from importlib.util import find_spec
 from pathlib import Path
 
 import environ
@@ -139,7 +140,7 @@ INSTALLED_APPS = [
     "django.forms",  # the templates of form widgets
     "axes",
     "csp",
-    *("django_htmx", "heroicons", "ninja"),
+    *("django_htmx", "heroicons"),
     *OWN_APPS,
 ]
 
@@ -335,7 +336,8 @@ if HTTPS:
 
 STATIC_URL = "static/"
 STATIC_ROOT = HOME_DIR / "static"
-STATICFILES_DIRS = [asset_dir("static")]
+# Of ninja only these are needed: as an app, its 10 MB would be imported before any request to the API.
+STATICFILES_DIRS = [asset_dir("static"), Path(find_spec("ninja").origin).parent / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from guardian.standing.words import STATE
+from guardian.schemas import STATE
 from ledger.session.schemas import COST, UNPRICED
 from openclaw_web.endpoints.schemas import PageQuery, Schema
 from openclaw_web.endpoints.table_schemas import table_schema

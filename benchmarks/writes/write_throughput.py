@@ -142,7 +142,7 @@ def work(agent_id, name, length, seconds):
     """Store writes in one of these processes, after it gets a line of input."""
     from agents.models import Agent
     from guardian.recording import api_import
-    from guardian.recording.api_import import WriteIn
+    from guardian.recording.schemas import WriteIn
     from openclaw_web.errors import Refused
 
     agent, state, times, errors = Agent.objects.get(agent_id=agent_id), State(name, length), [], []

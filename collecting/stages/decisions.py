@@ -22,7 +22,6 @@ from openclaw_web import clock
 from people.configuration import setting_values as configuration
 
 from .. import joining, visits
-from ..schemas import SessionIn, TurnIn
 from . import log_owners, plugin_logs, source_databases
 from .source_databases import UnreadableDatabase
 
@@ -155,6 +154,7 @@ def _import_database(collection, agent, source, counts):
 
 def _import_turns(collection, agent, source, database, counts):
     """Import the sessions and turns of a database."""
+    from ..schemas import SessionIn, TurnIn  # only here: few homes have such a database
 
     def reject(detail):
         place = int(decision_store.hash_body(detail.encode(errors="replace"))[:8], 16)  # of this problem alone

@@ -5,7 +5,7 @@ They are checked, matched with their turns and stored: all of a request, or none
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from django.utils.translation import gettext as _
@@ -18,10 +18,12 @@ from openclaw_web.errors import Refused
 from people.configuration import setting_values as configuration
 
 from ..models import MemoryGateDecision
-from ..schemas import DecisionIn
 from . import decision_store, turn_matching
 from .reports import Match, Origin, Report, Source, StoreResult
 from .windows import Window
+
+if TYPE_CHECKING:
+    from ..schemas import DecisionIn
 
 ENABLED_SETTING = "memoryGateAuditing.enabled"
 
@@ -32,7 +34,7 @@ class NoSuchTurn(Refused):
     status = 404
 
 
-def record_reports(agent: Agent, decisions: Sequence[DecisionIn]) -> StoreResult:
+def record_reports(agent: Agent, decisions: Sequence["DecisionIn"]) -> StoreResult:
     """Store decisions that a plugin reports.
 
     A decision whose turn is not known is stored like one without, and joined when that turn comes. Raises Refused when

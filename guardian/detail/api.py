@@ -19,11 +19,11 @@ from ..corrections.schemas import CorrectionOut
 from ..files import MEMORY_FILES
 from ..models import BehaviorCorrection, GuardianStatus, Rollback
 from ..recording import api_import
-from ..recording.api_import import WritesIn
-from ..schemas import Hunk, VersionOut
-from ..standing.words import StandingOut
+from ..recording.schemas import WritesIn
+from ..schemas import Hunk, StandingOut, VersionOut
 from . import api_detail, history, weeks
-from .audit_list import WRITES, GuardianWriteOut, GuardianWriteQuery
+from .audit_list import WRITES
+from .schemas import GuardianWriteOut, GuardianWriteQuery
 
 
 class GuardianDecisionOut(table_schema(MemoryGateDecision, "id", "reason", "created_at")):

@@ -1,16 +1,11 @@
 """The list of writes to memory files: its filters, query, columns and texts."""
 
-from typing import Any
-
 from django import forms
 from django.utils.translation import gettext_lazy as _
-from pydantic import Field
 
 from gate.lists import list_context
 from ledger.lists import facets
 from openclaw_web.amounts import ngettext_lazy
-from openclaw_web.endpoints.table_schemas import table_schema
-from openclaw_web.lists.api_query import list_query
 from openclaw_web.lists.declaration import NAMED, PLAIN, TITLE, List, Words, file_columns
 from openclaw_web.lists.filters import DayFilters
 from openclaw_web.lists.paging import Listing, Term, build_listing, build_terms, get_order_columns
@@ -148,18 +143,3 @@ WRITES = List(
     read=lambda rows: list_context.read_beginnings(rows, FIELDS),
     amounts=lambda agent, ms: SEGMENTS.amounts(lambda column: facets.count_values(agent.db, column, ms, TABLE)),
 )
-
-
-class GuardianWriteQuery(list_query(AuditFilters)):
-    pass
-
-
-class GuardianWriteOut(table_schema(WriteGuardianAudit)):
-    """One write to a memory file, without its diff."""
-
-    sources: list[str] = Field(description="who told of it: `api`, `log`, `database`, `files`, `own`")
-
-    @staticmethod
-    def resolve_sources(row: Any) -> list[str]:
-        """Return the words of the bits."""
-        return [source.name.lower() for source in WriteGuardianAudit.Source if row.sources & source]

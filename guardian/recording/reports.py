@@ -20,6 +20,8 @@ Status, Origin, Source = WriteGuardianAudit.Status, WriteGuardianAudit.Origin, W
 CHANGED = (Status.WRITTEN, Status.ROLLED_BACK)  # the file was changed, even if that was undone later
 # If several sources report a write, the first counts: what a plugin sent, then its database, then its log.
 RANK = (Source.API, Source.DATABASE, Source.LOG)
+SIDES = ("before", "after")
+ENCODED = {side: f"{side}_base64" for side in SIDES}
 
 
 @dataclass(frozen=True)

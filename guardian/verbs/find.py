@@ -17,7 +17,7 @@ from openclaw_web.pages.formatting import exact_facts
 
 from ..detail import api_detail, history
 from ..detail.api import GuardianEventOut, GuardianWriteDetail
-from ..detail.audit_list import GuardianWriteOut
+from ..detail.schemas import GuardianWriteOut
 from ..files import MEMORY_FILES
 from ..models import WriteGuardianAudit
 from ..words import write_reason

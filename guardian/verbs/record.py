@@ -10,7 +10,7 @@ from openclaw_web.commands.verbs import BY
 from openclaw_web.errors import Refused
 
 from ..recording import api_import
-from ..recording.api_import import MAX_WRITES, WriteIn
+from ..recording.schemas import MAX_WRITES, WriteIn
 
 HELP = gettext_lazy("Record writes to memory files: JSON, a JSON list, or JSON lines.")
 RECORDED = ngettext_lazy("%(count)s write recorded", "%(count)s writes recorded", "count")

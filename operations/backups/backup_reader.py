@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import zstandard
 from django.utils.translation import gettext as _
@@ -21,7 +22,10 @@ from openclaw_web import reasons
 from openclaw_web.errors import Refused
 
 from . import backup_format
-from .backup_format import BLOCK, CHUNK, END, SKIPPED, TRAILER, WORD, DatabaseEntry, FileEntry
+from .backup_format import BLOCK, CHUNK, END, SKIPPED, TRAILER, WORD
+
+if TYPE_CHECKING:
+    from .manifest import DatabaseEntry, FileEntry
 
 WINDOW = 128 * 1024 * 1024
 ZSTANDARD = b"\x28\xb5\x2f\xfd"  # the first bytes of zstd frames
@@ -33,6 +37,8 @@ class Archive:
     """An opened backup file. Several threads can read its parts at once."""
 
     def __init__(self, path: Path, handle: int):
+        from . import manifest  # only where a backup is read: a site at rest needs no schema
+
         self.path = path
         self._handle = handle
         self._end = os.fstat(handle).st_size - TRAILER.size
@@ -45,12 +51,12 @@ class Archive:
             part.skip_padding(header.size)
             if part.read(len(END)) != END:
                 raise Refused(_("The archive does not end where its manifest ends."))
-        self.manifest = backup_format.parse_manifest(data)
+        self.manifest = manifest.parse_manifest(data)
         offsets = self._offsets()
         if offsets[0] != 0 or any(start >= next_start for start, next_start in pairwise(offsets)):
             raise Refused(_("The manifest does not match this archive: its parts are in other places."))
 
-    def database(self, entry: DatabaseEntry) -> Iterator[bytes]:
+    def database(self, entry: "DatabaseEntry") -> Iterator[bytes]:
         """The bytes of a database of the manifest.
 
         Raises Refused, after the last byte at the latest, when they differ from the manifest.
@@ -58,7 +64,7 @@ class Archive:
         offsets = self._offsets()
         return read_member(self._handle, entry.offset, offsets[offsets.index(entry.offset) + 1], entry)
 
-    def files(self) -> Iterator[tuple[FileEntry, Iterator[bytes]]]:
+    def files(self) -> Iterator[tuple["FileEntry", Iterator[bytes]]]:
         """Every other file with its bytes, which have to be read before the next file."""
         files, count, total = self.manifest.files, 0, 0
         with _open_part(self._handle, files.offset, files.list_offset) as part:
@@ -78,11 +84,13 @@ class Archive:
             place += len(chunk)
         return digest.hexdigest()
 
-    def read_file_list(self) -> Iterator[FileEntry]:
+    def read_file_list(self) -> Iterator["FileEntry"]:
         """The entries of the list of files, one at a time.
 
         Mistakes of the list as a whole are noticed after its last line.
         """
+        from .manifest import FileEntry, parse_line
+
         files, rest, last_key = self.manifest.files, b"", None
         entry = FileEntry(path=backup_format.LIST, bytes=files.list_bytes, sha256=files.list_sha256)
         with _open_part(self._handle, files.list_offset, self._manifest_offset) as part:
@@ -91,7 +99,7 @@ class Archive:
                 if len(rest) > backup_format.MOST_LINE:
                     break
                 for line in lines:
-                    file_entry = backup_format.parse_line(line)
+                    file_entry = parse_line(line)
                     # Compressed files come last. Keys have to grow, so no path occurs twice.
                     sort_key = backup_format.is_packed(file_entry.path), file_entry.path
                     if last_key is not None and sort_key <= last_key:
@@ -138,7 +146,7 @@ class Part:
         unpacker = zstandard.ZstdDecompressor(max_window_size=WINDOW)
         self._stream = unpacker.stream_reader(self._source, read_size=CHUNK // 4, read_across_frames=True)
 
-    def member(self, entry: FileEntry) -> Iterator[bytes]:
+    def member(self, entry: "FileEntry") -> Iterator[bytes]:
         """The bytes of the next member, which has to match `entry`."""
         header = self.header()
         if header.name != entry.path:
@@ -198,7 +206,7 @@ class Part:
             raise Refused(_("The archive is damaged and cannot be unpacked.")) from exc
 
 
-def read_member(handle: int, start: int, end: int, entry: FileEntry) -> Iterator[bytes]:
+def read_member(handle: int, start: int, end: int, entry: "FileEntry") -> Iterator[bytes]:
     """The bytes of a member that is a whole part, also of an unfinished file."""
     with _open_part(handle, start, end) as part:
         yield from part.member(entry)

@@ -24,7 +24,8 @@ from openclaw_web.sqlite import database_copies
 from people.configuration import setting_values as configuration
 
 from . import backup_format, backup_reader, source_databases
-from .backup_format import LIST, MANIFEST, DatabaseEntry, FileEntry, Files, Manifest, Writer, read_chunks
+from .backup_format import LIST, MANIFEST, Writer, read_chunks
+from .manifest import DatabaseEntry, FileEntry, Files, Manifest
 from .verification import DAMAGED_NAMED, VerificationResult, compare_content, verify_database
 
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

@@ -16,7 +16,7 @@ from openclaw_web.pages.formatting import size
 from people.configuration import setting_values as configuration
 
 from ..models import BackupRun
-from . import backup_reader, creation, home_restore, runs, verification
+from . import backup_reader, home_restore, runs, verification
 
 
 def create(params: dict[str, Any], progress: Any) -> dict[str, Any]:
@@ -25,6 +25,8 @@ def create(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     `params`: `folder` and `keep` (default: the settings), `with_exports`, `by`. With `keep`, all but that many of the
     newest verified backups of the folder are removed after the new one is stored.
     """
+    from . import creation  # only here: a site at rest needs no schema of backups
+
     folder = _get_folder(params)
     with runs.hold_backup_lock():
         runs.sync_with_disk()

@@ -22,7 +22,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.sqlite import database_copies, known_migrations
 
 from ..models import BackupRun
-from . import backup_reader, creation, runs
+from . import backup_reader, runs
 
 NOTE = Path("state") / "upgrade-backup.json"
 BY = "upgrade"
@@ -50,6 +50,8 @@ def ensure_backup(outdated: list[Path]) -> tuple[UpgradeBackup, bool]:
 
     A backup that an earlier start created of the same databases is used again. Raises Refused when none can be created.
     """
+    from . import creation  # only here: most starts update nothing
+
     hashes = {file.relative_to(settings.HOME_DIR).as_posix(): database_copies.hash_database(file) for file in outdated}
     noted = read_note()
     if noted and noted.files.items() >= hashes.items() and _is_readable(noted):

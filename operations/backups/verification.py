@@ -149,7 +149,7 @@ def write_file(file: Path, chunks: Iterator[bytes]) -> None:
 def _verify_databases(archive, folder, progress, *, is_kept):
     entries, result = archive.manifest.databases, VerificationResult()
     for entry in entries:
-        backup_format.refuse_another(entry)
+        entry.refuse_another()
 
     def verify_entry(entry):
         return verify_database(entry.path, archive.database(entry), folder, result, is_kept=is_kept)

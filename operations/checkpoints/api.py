@@ -11,7 +11,7 @@ from artifacts.errors import NoSuchArtifact
 from artifacts.handles import NotAHandle
 from ledger.checkpoints import compactions
 from ledger.checkpoints.bundle import LEAST_CHARS, MOST_CHARS, USUAL_CHARS
-from ledger.checkpoints.pack import Pack
+from ledger.checkpoints.schemas import Pack
 from ledger.models import Session
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Body, Schema

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from agents.models import Agent
 from guardian import services
-from guardian.recording.api_import import WriteIn, record_reports
+from guardian.recording.api_import import record_reports
+from guardian.recording.schemas import WriteIn
 from ledger.models import ConversationTurn
 from ledger.transcripts import removal
 from openclaw_web import clock

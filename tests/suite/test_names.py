@@ -53,7 +53,7 @@ FIXED = {
     ("datasets/kinds/sample_store.py", "left"): "the API's field is read from it",
     ("operations/doctor/forms.py", "what"): "a field of a form that pages post",
     ("guardian/models/rollbacks.py", "told"): "a column",
-    ("ledger/checkpoints/pack.py", "kept"): "a field of the format of packs",
+    ("ledger/checkpoints/schemas.py", "kept"): "a field of the format of packs",
     ("openclaw_web/sqlite/fields.py", "shown"): "the keyword of every shown column",
 }
 

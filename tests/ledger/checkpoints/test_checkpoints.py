@@ -10,7 +10,7 @@ from artifacts.excerpts import content_fetch
 from artifacts.excerpts.selectors import Selector
 from gate import decisions
 from ledger.checkpoints import compactions
-from ledger.checkpoints.pack import Pack
+from ledger.checkpoints.schemas import Pack
 from openclaw_web.errors import Refused
 from operations.checkpoints import services as checkpoints
 from tests.factories import T0, DecisionFactory

@@ -7,7 +7,8 @@ import pytest
 from agents.models import Agent
 from collecting import collect
 from jobs.progress import Progress
-from ledger.checkpoints.pack import Pack, pack_to_bytes
+from ledger.checkpoints.pack import pack_to_bytes
+from ledger.checkpoints.schemas import Pack
 from ledger.models import Session
 from operations.checkpoints import services as checkpoints
 

@@ -14,7 +14,7 @@ FILL = """
 from agents.models import Agent
 from guardian.collectors.source_writes import SourceRollback, SourceWrite
 from guardian.recording import log_import, api_import
-from guardian.recording.api_import import WriteIn
+from guardian.recording.schemas import WriteIn
 from guardian.recording.reports import Source
 agent = Agent.objects.get(agent_id="main")
 def write(n, **more):

@@ -13,6 +13,10 @@ from tests.processes import CHECKOUT
 
 FEW_NEED = {
     "datasets.api": "the API, which its first request imports",
+    "markdown_it": "texts with marks",
+    "ninja": "the API",
+    "openclaw_web.detectors.keys": "texts that are searched for secrets",
+    "pydantic": "the API, backups and packs",
     "datasketch": "signatures are made without it",
     "demo.showcase": "demonstration data",
     "httpx": "asking a language model",
