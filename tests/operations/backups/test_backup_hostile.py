@@ -13,7 +13,7 @@ import pytest
 import zstandard
 
 from openclaw_web.errors import Refused
-from operations.backups import backup_format, backup_reader
+from operations.backups import backup_reader, manifest
 from operations.backups import backup_format as contents
 from tests.operations.backups import backup_homes
 
@@ -253,14 +253,14 @@ def test_one_that_is_damaged(sound, tmp_path, how):
 )
 def test_a_manifest_that_is_none(broken):
     with pytest.raises(Refused, match="cannot be read"):
-        backup_format.parse_manifest(broken)
+        manifest.parse_manifest(broken)
 
 
 def test_numbers_that_cannot_be_are_refused(parts):
     for value in (-1, 2**63, 2**70, "1", 1.5, None, True):
         parts.manifest["files"]["bytes"] = value
         with pytest.raises(Refused, match="cannot be read"):
-            backup_format.parse_manifest(
+            manifest.parse_manifest(
                 orjson.dumps(parts.manifest) if value != 2**70 else b'{"files": {"bytes": 1180591620717411303424}}'
             )
 
