@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -25,10 +25,6 @@ MAX_COLUMN = 2**63 - 1
 OF_AGENTS = frozenset({CollectorSource.Kind.WORKSPACE_FILE, CollectorSource.Kind.SESSION_INDEX})
 TRANSCRIPT = CollectorSource.Kind.TRANSCRIPT
 SAVED = [field.name for field in CollectorSource._meta.concrete_fields if not field.primary_key]
-LOADED = (
-    *("kind", "path", "agent_id", "session_id", "byte_offset", "is_named", "inode", "size_bytes", "mtime_ns"),
-    *("head_bytes", "head_sha256", "tail_sha256"),
-)
 # The name of a transcript inside a database.
 PART = re.compile(r".+\.sqlite(?:#(?P<live>.+)|!(?P<archived>.+)/[^/]*)", re.DOTALL)
 
@@ -86,17 +82,28 @@ class ReadFile(NamedTuple):
 
 @dataclass(slots=True)
 class SourceRow:
-    """A row of `collector_sources` in memory. There are as many as files, so it is small."""
+    """A row of `collector_sources` in memory, without what follows from it. There are as many as files."""
 
     kind: str
     path: str
     agent_id: str
-    session_id: str
-    byte_offset: int
-    is_named: bool
-    state: tuple[int, int, int]  # get_file_state when it was read
-    # Columns `head_bytes`, `head_sha256`, `tail_sha256`; None for a stored transcript file: read when it has changed.
-    fingerprint: tuple[int, str, str] | None
+    session_id: str = ""
+    byte_offset: int = 0
+    is_named: bool = False
+    inode: int = 0
+    size_bytes: int = 0
+    mtime_ns: int = 0
+    head_bytes: int = 0
+    head_sha256: str = ""
+    tail_sha256: str = ""
+
+    @property
+    def state(self) -> tuple[int, int, int]:
+        """Return what `get_file_state` gave when the file was read."""
+        return self.inode, self.size_bytes, self.mtime_ns
+
+
+COLUMNS = tuple(field.name for field in fields(SourceRow))
 
 
 class SourceBook:
@@ -125,12 +132,9 @@ class SourceBook:
     def _load(self, **kinds):
         rows = {}
         stored = CollectorSource.objects.filter(root=str(self.root), **kinds)
-        for kind, path, agent_id, session_id, offset, is_named, *numbers in stored.values_list(*LOADED).iterator():
-            fingerprint = None if session_id else tuple(numbers[3:])
+        for kind, path, agent_id, *values in stored.values_list(*COLUMNS).iterator():
             names = sys.intern(kind), path, sys.intern(agent_id)
-            rows[build_row_key(*names)] = SourceRow(
-                *names, session_id, offset, is_named, state=tuple(numbers[:3]), fingerprint=fingerprint
-            )
+            rows[build_row_key(*names)] = SourceRow(*names, *values)
         return rows
 
     def _rows_of(self, kind):
@@ -159,7 +163,7 @@ class SourceBook:
         row = self._find(TRANSCRIPT, path)
         if row is not None and row.is_named != is_named:
             row.is_named = is_named
-            self._update(row, is_named=is_named)
+            self._write(row)
 
     def find_read(self, files: Iterable[Any], kind: str = TRANSCRIPT) -> list[ReadFile]:
         """Return what is noted of files, which have `path` and `stat`, in their order: one call for a whole folder.
@@ -199,7 +203,7 @@ class SourceBook:
         if row is not None and row.session_id != session_id:
             self._forget_session(row)
             row.session_id = session_id
-            self._update(row, session_id=session_id)
+            self._write(row)
             self._note_session(row)
 
     def is_known(self, kind: str, path: Path, stat: os.stat_result, *, agent_id: str = "") -> bool:
@@ -233,14 +237,12 @@ class SourceBook:
         stat = os.fstat(file.fileno())
         if stat.st_size < row.byte_offset:
             return ReadPosition(0, "truncated", Tail())
-        fingerprint = row.fingerprint or self._stored(row).values_list(*LOADED[-3:]).first() or (0, "", "")
-        head_bytes, head_sha256, tail_sha256 = fingerprint
-        same_head = hashlib.sha256(file.read(head_bytes)).hexdigest() == head_sha256
+        same_head = hashlib.sha256(file.read(row.head_bytes)).hexdigest() == row.head_sha256
         tail = _read_tail(file, row.byte_offset)
         # A file that was truncated and has grown past its old size has the same head and another tail.
-        same_tail = row.byte_offset == 0 or hashlib.sha256(tail.data).hexdigest() == tail_sha256
+        same_tail = row.byte_offset == 0 or hashlib.sha256(tail.data).hexdigest() == row.tail_sha256
         # With equal length but another time, or another inode, the change is only found by reading the whole file.
-        is_other = get_file_state(stat)[0] != row.state[0] or stat.st_size == row.state[1]
+        is_other = get_file_state(stat)[0] != row.inode or stat.st_size == row.size_bytes
         if not (same_head and same_tail) or is_other:
             return ReadPosition(0, "replaced", Tail())
         return ReadPosition(row.byte_offset, "appended", tail)
@@ -291,13 +293,12 @@ class SourceBook:
         `agent_id` as in `is_known`.
         """
         row = self._find(kind, path, agent_id)
-        return row is not None and row.state == get_file_state(stat) and row.fingerprint[1] == _sha256(how)
+        return row is not None and row.state == get_file_state(stat) and row.head_sha256 == _sha256(how)
 
     def part(self, name: str) -> "DatabasePart | None":
-        """Return how far a transcript inside a database was read; of a file without the mark, which is not needed."""
+        """Return how far a transcript inside a database was read."""
         row = self._transcripts.get((TRANSCRIPT, name))
-        _size, mark, _tail = (row and row.fingerprint) or (0, "", "")
-        return DatabasePart(row.byte_offset, row.state[1], mark) if row else None
+        return DatabasePart(row.byte_offset, row.size_bytes, row.head_sha256) if row else None
 
     def parts(self, prefix: str) -> list[str]:
         """Return the names of the transcripts of one database."""
@@ -315,7 +316,7 @@ class SourceBook:
         row = self._transcripts.pop((TRANSCRIPT, name), None)
         if row is not None:
             self._forget_session(row)
-            self._stored(row).delete()
+            CollectorSource.objects.filter(source_key=self._compute_key(row)).delete()
 
     def save(
         self, kind: str, path: Path, stat: os.stat_result, *, agent_id: str, offset: int, session_id: str = ""
@@ -362,13 +363,14 @@ class SourceBook:
 
     def _save(self, kind, name, state, agent_id, offset, fingerprint, session_id=""):
         rows, row_key = self._rows_of(kind), build_row_key(kind, name, agent_id)
-        is_named = False
-        if (row := rows.get(row_key)) is not None:
-            self._forget_session(row)
-            is_named = row.is_named
-        row = rows[row_key] = SourceRow(kind, name, agent_id, session_id, offset, is_named, state, fingerprint)
-        self._note_session(row)
+        row = rows.get(row_key) or SourceRow(kind, name, agent_id)
+        self._forget_session(row)
+        row.agent_id, row.byte_offset, row.session_id = agent_id, offset, session_id
+        row.inode, row.size_bytes, row.mtime_ns = state
+        row.head_bytes, row.head_sha256, row.tail_sha256 = fingerprint
         self._write(row)
+        rows[row_key] = row
+        self._note_session(row)
 
     def _write(self, row):
         key = self._compute_key(row)
@@ -378,29 +380,14 @@ class SourceBook:
             self._unsaved[key] = row
 
     def _store(self, rows):
+        beside = {"root": str(self.root), "last_read_at": now_ms()}
+        stored = [
+            CollectorSource(source_key=key, **beside, **{name: getattr(row, name) for name in COLUMNS})
+            for key, row in rows.items()
+        ]
         CollectorSource.objects.bulk_create(
-            [self._build_stored(key, row) for key, row in rows.items()],
-            update_conflicts=True,
-            unique_fields=["source_key"],
-            update_fields=SAVED,
+            stored, update_conflicts=True, unique_fields=["source_key"], update_fields=SAVED
         )
-        for row in rows.values():
-            row.fingerprint = None if row.session_id else row.fingerprint
-
-    def _build_stored(self, key, row):
-        values = (row.kind, row.path, row.agent_id, row.session_id, row.byte_offset, row.is_named)
-        columns = dict(zip(LOADED, (*values, *row.state, *row.fingerprint), strict=True))
-        return CollectorSource(source_key=key, root=str(self.root), last_read_at=now_ms(), **columns)
-
-    def _update(self, row, **columns):
-        """Store changed columns of a row, of which not all are in memory."""
-        if row.fingerprint is None:
-            self._stored(row).update(**columns)
-        else:
-            self._write(row)
-
-    def _stored(self, row):
-        return CollectorSource.objects.filter(source_key=self._compute_key(row))
 
     def _compute_key(self, row):
         return compute_source_key(self.root, *build_row_key(row.kind, row.path, row.agent_id))

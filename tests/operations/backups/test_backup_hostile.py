@@ -13,8 +13,8 @@ import pytest
 import zstandard
 
 from openclaw_web.errors import Refused
-from operations.backups import backup_reader, manifest
 from operations.backups import backup_format as contents
+from operations.backups import backup_reader, manifest
 from tests.operations.backups import backup_homes
 
 pytestmark = pytest.mark.kill
