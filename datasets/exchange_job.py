@@ -32,12 +32,16 @@ def run(_params: dict[str, Any], progress: Any) -> dict[str, Any]:
         stored += store_exchanges(samples)
         progress.update(stored, None, _("Storing exchanges: %(count)s so far") % {"count": f"{stored:,}"})
     for exchanges in _read_parts(_find_unsearched(detection.version).select_related("sample"), progress):
+        done = []
         for exchange in exchanges:
+            if progress.is_ending:
+                break
             exchange.clean_rules, exchange.clean_texts = detection.version, find_clean_texts(exchange, detection)
+            done.append(exchange)
             searched += 1
             progress.update(searched, None, _("Searching exchanges: %(count)s so far") % {"count": f"{searched:,}"})
         with write_queue.global_transaction():
-            SampleExchange.objects.bulk_update(exchanges, ["clean_rules", "clean_texts"])
+            SampleExchange.objects.bulk_update(done, ["clean_rules", "clean_texts"])
     stored_words = format_plural("%(count)s exchange stored", "%(count)s exchanges stored", stored)
     searched_words = format_plural("%(count)s searched", "%(count)s searched", searched)
     return {"message": stored_words + ", " + searched_words + ".", "stored": stored, "searched": searched}

@@ -56,7 +56,7 @@ class PlainRows:
 
     FIRST, SMALLEST, BIGGEST = 200, 10, 1_000
 
-    def __init__(self, column: int, *, db: str = "default", budget: int = 2_000_000):
+    def __init__(self, column: int, *, db: str = "default", budget: int = 300_000):
         self.column = column
         self.db = db
         self.budget = budget

@@ -22,7 +22,7 @@ from jobs.kinds import MINUTE_MS, Kind, Schedule
 from jobs.models import JobRun
 from openclaw_web.batches import in_batches
 from openclaw_web.detectors import detect
-from openclaw_web.sqlite import statements, write_queue
+from openclaw_web.sqlite import dialect, statements, write_queue
 from people.models.bookkeeping import KeyValue
 
 from ..json_texts import dump_json
@@ -36,7 +36,9 @@ from .decisions import DecisionCache, read_added
 COPY, CHECK = "finding_verdict", "sample_privacy"  # the names of the jobs
 NOTED = ("datasets", "sample_privacy_rules")  # the rules by which all samples were searched
 COLUMNS = ("privacy_checked", "contains_pii", "pii_redacted_content")
-UPDATE = f"UPDATE dataset_samples SET {', '.join(f'{name} = %s' for name in COLUMNS)} WHERE id = %s AND content = %s"  # noqa: S608
+# Only while the sample is as it was read: whoever edited it since refreshes it again.
+UPDATE = f"""UPDATE dataset_samples SET {", ".join(f"{name} = %s" for name in COLUMNS)}
+WHERE id = %s AND content = %s AND NOT ({dialect.differ("output", "%s")})"""  # noqa: S608 - our own words
 BATCH = 20  # samples whose contents are in memory
 MOST_VALUES = 10_000  # of a rule, whose states one verdict sets at once
 MOST_SAMPLES = 500  # that one verdict refreshes at once, and of which the ids are in memory
@@ -106,7 +108,7 @@ def _store_columns(samples, room):
     before = [_read_columns(sample) for sample in samples]
     room = set_columns(samples, room)
     changed = [
-        [*_read_columns(sample), sample.id, sample.content]
+        [*_read_columns(sample), sample.id, sample.content, sample.output]
         for sample, old in zip(samples, before, strict=True)
         if _read_columns(sample) != old
     ]

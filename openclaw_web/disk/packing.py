@@ -1,6 +1,7 @@
 """Compressed bytes in a database row: packed with zstd, unpacked with a limit."""
 
 import hashlib
+import threading
 
 import zstandard
 from django.utils.translation import gettext as _
@@ -11,6 +12,16 @@ LEVEL = 3
 MAX_BYTES = 256 * 1024 * 1024
 
 _packer = zstandard.ZstdCompressor(level=LEVEL)
+
+
+class _Unpacker(threading.local):
+    """The decompressor of a thread: creating one takes longer than a small text."""
+
+    def __init__(self):
+        self.decompress = zstandard.ZstdDecompressor().decompress
+
+
+_unpacker = _Unpacker()
 
 
 def pack(data: bytes) -> bytes:
@@ -27,7 +38,7 @@ def unpack(packed: bytes, *, limit: int = MAX_BYTES, sha256: str = "") -> bytes:
         size = zstandard.frame_content_size(packed)
         if size < 0 or size > limit:
             raise Refused(_("A stored record is damaged: its packed size is not possible."))
-        data = zstandard.ZstdDecompressor().decompress(packed, max_output_size=limit)
+        data = _unpacker.decompress(packed, max_output_size=limit)
         if sha256 and hashlib.sha256(data).hexdigest() != sha256:
             raise Refused(_("A stored record is damaged and cannot be unpacked."))
         return data
