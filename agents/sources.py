@@ -316,7 +316,7 @@ class SourceBook:
         row = self._transcripts.pop((TRANSCRIPT, name), None)
         if row is not None:
             self._forget_session(row)
-            CollectorSource.objects.filter(source_key=self._compute_key(row)).delete()
+            self._delete(row)
 
     def save(
         self, kind: str, path: Path, stat: os.stat_result, *, agent_id: str, offset: int, session_id: str = ""
@@ -379,6 +379,9 @@ class SourceBook:
         else:
             self._unsaved[key] = row
 
+    def _delete(self, row):
+        CollectorSource.objects.filter(source_key=self._compute_key(row)).delete()
+
     def _store(self, rows):
         beside = {"root": str(self.root), "last_read_at": now_ms()}
         stored = [
@@ -416,6 +419,8 @@ class UnreadBook(SourceBook):
 
     def _write(self, row):
         """Keep the row in memory only."""
+
+    _delete = _write
 
 
 def build_row_key(kind: str, name: str, agent_id: str) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from ..sqlite.fields import Constant
 
 HEAVY_BATCH = 20  # rows fetched at a time when a page may end early because its rows are big
 WINDOW = 5_000  # rows that one search looks through: a search never walks through a whole big table
-MOST_IN_WINDOW = 20_000  # rows between two looks at the clock, when the windows before had few that match
+MOST_IN_WINDOW = 10_000  # rows between two looks at the clock, when the windows before had few that match
 MOST_AT_ONCE = 200  # rows that are read together for a request of many
 AT = "~"  # prefix of a cursor: includes the row itself
 LOOKUPS = {"exact": Exact, "gt": GreaterThan, "gte": GreaterThanOrEqual, "lt": LessThan, "icontains": IContains}
@@ -302,8 +302,8 @@ def _read_page(rows, order, after, size, budget=None, weigh=None, page=None, is_
 def _read_ahead(rows, order, after, count, *, is_heavy, is_rare=False):
     """Read at most `count` rows after a cursor, of each queryset when there are several.
 
-    Few of the rows of a window match when `is_rare`: SQLite then reads it from its oldest row, and sorts what matches.
-    In the order of the table it steps from row to row; against it, it looks for each one.
+    Few of the rows of a window match when `is_rare`: SQLite then reads it from its oldest row, and sorts the keys of
+    what matches. In the order of the table it steps from row to row; against it, it looks for each one.
     """
     if isinstance(rows, tuple):
         merged = [row for queryset in rows for row in _read_ahead(queryset, order, after, count, is_heavy=False)]
@@ -311,12 +311,12 @@ def _read_ahead(rows, order, after, count, *, is_heavy, is_rare=False):
             key=lambda row: [_get_value(row, name) for name in _list_names(order)], reverse=_is_descending(order)
         )
         return merged[:count]
-    sorting = order
-    if is_rare:
+    ahead = filter_after(rows.order_by(*order), order=order, after=after)
+    if is_rare and _is_descending(order):
         first = Coalesce(F(order[0].removeprefix("-")), None, output_field=TextField())
-        sorting = (OrderBy(first, descending=_is_descending(order)), *order[1:])
-    rows = filter_after(rows.order_by(*sorting), order=order, after=after)[:count]
-    return rows.iterator(chunk_size=HEAVY_BATCH) if is_heavy else rows
+        keys = ahead.order_by(OrderBy(first, descending=True), *order[1:]).values_list("pk", flat=True)
+        ahead = rows.filter(pk__in=list(keys[:count])).order_by(*order)
+    return ahead[:count].iterator(chunk_size=HEAVY_BATCH) if is_heavy else ahead[:count]
 
 
 def _add_bound(rows, bound):

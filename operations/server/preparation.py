@@ -39,11 +39,12 @@ log = logging.getLogger(__name__)
 def run_apart(work: Callable[[], object]) -> Iterator[None]:
     """Run `work` in a child process during the block, so that the memory it takes ends with it.
 
-    Where it fails, it says why, and this process ends with its status.
+    Where it fails, it says why in the child, and this process ends with its status.
     """
     connections.close_all()
     sys.stdout.flush()
     parent, status = os.getpid(), None
+    previous = signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # else the kernel may forget how the child has ended
     child = os.fork()
     if child == 0:
         os.setpgid(0, 0)  # Ctrl-C is for the parent, which passes it on
@@ -59,7 +60,10 @@ def run_apart(work: Callable[[], object]) -> Iterator[None]:
         if status is None:
             os.kill(child, signal.SIGINT)
             os.waitpid(child, 0)
+        signal.signal(signal.SIGCHLD, previous or signal.SIG_DFL)
     if status:
+        if status < 0:
+            log.error("The preparation of the site was ended by signal %s.", -status)
         raise SystemExit(max(status, 1))
 
 

@@ -7,19 +7,17 @@ from django.db.backends.sqlite3 import base
 REMEMBERED = 256  # statements
 
 
-@lru_cache(REMEMBERED)
-def spell_placeholders(query, *, param_names=None):
-    """Return a statement with SQLite's placeholders; no statement of ours has named ones.
+class Cursor(base.SQLiteCursorWrapper):
+    """A cursor that remembers how statements are spelled for SQLite.
 
     Django does it anew for each execution: 5 % of an import of many small sessions.
     """
-    return base.FORMAT_QMARK_REGEX.sub("?", query).replace("%%", "%")
 
-
-class Cursor(base.SQLiteCursorWrapper):
-    """A cursor that remembers how statements are spelled for SQLite."""
-
-    convert_query = staticmethod(spell_placeholders)
+    def convert_query(self, query, *, param_names=None):
+        """Return the statement with SQLite's placeholders."""
+        if param_names is not None:
+            return super().convert_query(query, param_names=param_names)
+        return _convert(query)
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -28,3 +26,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def create_cursor(self, name=None):
         """Return a cursor of the connection."""
         return self.connection.cursor(factory=Cursor)
+
+
+@lru_cache(REMEMBERED)
+def _convert(query):
+    return base.FORMAT_QMARK_REGEX.sub("?", query).replace("%%", "%")
