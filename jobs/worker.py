@@ -73,8 +73,9 @@ class Worker:
                 log.warning("no job could be run: %s", exc)
                 has_run = True
                 time.sleep(RECOVER_SECONDS)
-            if has_run and self.is_wanted:  # a process that ends leaves the checks to the next one
-                check_pass.check_all()
+            if has_run:
+                if self.is_wanted:  # a process that ends leaves the checks to the next one
+                    check_pass.check_all()
                 connections.close_all()  # a job may have opened the files of hundreds of agents
             self.is_busy = False
             has_worked |= has_run

@@ -35,8 +35,8 @@ def run_many(db: str, sql: str, rows: Iterable[Sequence[Any]]) -> None:
 def gather_rows(db: str) -> Iterator[None]:
     """Run each statement of `run_many` once at the end of the block, with all its rows.
 
-    That takes a fifth less time for many small sessions. Nothing in the block may read these rows: who does, calls
-    `stop_gathering` before.
+    For the tables of many small sessions. Nothing in the block may read these rows: who does, calls `stop_gathering`
+    before.
     """
     token = _gathered.set((db, {}))
     try:

@@ -195,7 +195,6 @@ def test_an_agents_database_of_a_newer_version_is_named_and_left(program, home, 
     for suffix in ("", "-wal", "-shm"):
         (home / f"{GLOBAL}{suffix}").unlink(missing_ok=True)
     shutil.copy(filled / GLOBAL, home / GLOBAL)
-    upgraded_homes.read_tables(home)  # moves what a job of the first start has left in the log
     before = upgraded_homes.list_files(home)[str(AGENT)]
     status, output = serve(ROOT, home)
     assert status == 0
