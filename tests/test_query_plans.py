@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 
 import pytest
 from django import forms
+from django.conf import settings
 from django.db import connections
 from django.test import Client
 
@@ -328,3 +329,16 @@ def test_api(rows, path, pytestconfig):
 @pytest.mark.parametrize("address", PLAIN_PAGES)
 def test_plain_pages(rows, address):
     fail_with_faults(find_page_faults(rows, address, find_page_cursors))
+
+
+@pytest.mark.django_db
+def test_each_index_of_an_agents_file_serves_its_query():
+    """docs/indexes.md has a query for each index, and SQLite answers it by this index."""
+    table = (settings.BASE_DIR / "docs/indexes.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \| .* \| `(.*)` \|$", table, re.MULTILINE)
+    with connections["agent_ada"].cursor() as cursor:
+        cursor.execute("SELECT name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")
+        assert sorted(name for (name,) in cursor) == sorted(name for name, _query in rows)
+        for name, query in rows:
+            cursor.execute(f"EXPLAIN QUERY PLAN SELECT * FROM {query.replace('?', 'NULL')}")
+            assert re.search(rf"INDEX {name}\b", str(cursor.fetchall())), name

@@ -101,7 +101,6 @@ class GateSessionSums(GateSums):
         db_table = "gate_session_sums"
         indexes = [
             models.Index(fields=["last_at", "session_id"], name="idx_gate_session_last"),
-            models.Index(fields=["total", "session_id"], name="idx_gate_session_total"),
         ]
 
     def __str__(self):

@@ -148,7 +148,6 @@ class WriteGuardianAudit(models.Model):
             models.Index(fields=["status", "created_at"], name="idx_audit_status"),
             models.Index(fields=["target_file", "created_at"], name="idx_audit_file"),
             models.Index(fields=["created_at"], name="idx_audit_created"),
-            models.Index(fields=["created_at", "status", "origin", "target_file"], name="idx_audit_chart"),
             models.Index(fields=["turn_id", "created_at"], name="idx_audit_turn"),
             models.Index(fields=["decision_id", "created_at"], name="idx_audit_decision"),
             models.Index(fields=["origin", "created_at"], name="idx_audit_origin"),

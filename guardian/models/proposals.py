@@ -68,8 +68,6 @@ class GuardianRun(models.Model):
             models.Index(fields=["created_at", "id"], name="idx_guardian_run_created"),
             models.Index(fields=["state", "created_at", "id"], name="idx_guardian_run_state"),
             models.Index(fields=["decision_id"], name="idx_guardian_run_asked", condition=Q(decision_id__isnull=False)),
-            models.Index(fields=["turn_id"], name="idx_guardian_run_turn", condition=Q(turn_id__isnull=False)),
-            models.Index(fields=["audit_id"], name="idx_guardian_run_audit", condition=Q(audit_id__isnull=False)),
         ]
 
     def __str__(self):
@@ -163,7 +161,6 @@ class Handover(models.Model):
     class Meta:
         db_table = "guardian_handovers"
         indexes = [
-            models.Index(fields=["created_at", "id"], name="idx_handover_created"),
             models.Index(fields=["file_name"], name="idx_handover_open", condition=~Q(state="ended")),
             models.Index(fields=["audit_id"], name="idx_handover_audit", condition=Q(audit_id__isnull=False)),
             models.Index(fields=["own_audit_id"], name="idx_handover_own"),

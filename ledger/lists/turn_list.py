@@ -77,6 +77,7 @@ def fits(agent, *, sort=TurnFilters.DEFAULT, session="", branches=False, slow=No
         rows = rows.exclude(Exists(repeated.filter(session_id=OuterRef("session_id"), seq=OuterRef("first_seq"))))
     if session:
         rows, order = rows.filter(session_id=session), (f"{'-' if sort.startswith('-') else ''}turn_number",)
+    rows = rows.exclude(answer_state="") if values.get("answer") else rows  # as the index of unusual answers says it
     conditions = build_terms(values, COLUMNS, moment="created_at")
     conditions += [Term("latency_ms", "gte", round(slow * 1000))] if slow else []
     listing = build_listing(rows, conditions, order=order)
