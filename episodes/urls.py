@@ -1,12 +1,13 @@
 from django.urls import path
 
 import openclaw_web.pages.converters  # noqa: F401 - <anything:>
+from agents.routes import agent_paths
 
 from . import views
 
 app_name = "episodes"
 urlpatterns = [
-    path("agents/<str:agent>/episodes/", views.scope_list, name="scope_list"),
+    *agent_paths("episodes/", views.scope_list, name="scope_list"),
     path("agents/<str:agent>/episodes/capture/", views.capture_set, name="capture_set"),
     path("agents/<str:agent>/episodes/head/", views.head_give_out, name="head_give_out"),
     path("agents/<str:agent>/episodes/verify/", views.verify_start, name="verify_start"),

@@ -1,6 +1,7 @@
 from django.urls import path
 
 import openclaw_web.pages.converters  # noqa: F401 - <anything:>
+from agents.routes import agent_paths
 
 from .detail import views
 from .lists import views as list_views
@@ -13,15 +14,15 @@ urlpatterns = [
     path(
         "agents/<str:agent>/sessions/<str:session_id>/decisions/of/", views.session_decisions, name="session_decisions"
     ),
-    path("agents/<str:agent>/gate/", list_views.decision_list, name="decision_list"),
-    path("agents/<str:agent>/gate/calls/", list_views.call_list, name="call_list"),
+    *agent_paths("gate/", list_views.decision_list, name="decision_list"),
+    *agent_paths("gate/calls/", list_views.call_list, name="call_list"),
     path("agents/<str:agent>/gate/calls/<anything:call_id>/", views.call_detail, name="call_detail"),
     path("agents/<str:agent>/gate/prompts/<anything:prompt_id>/", views.prompt_detail, name="prompt_detail"),
-    path("agents/<str:agent>/gate/statistics/", statistics_views.statistics, name="statistics"),
-    path("agents/<str:agent>/gate/own/", own_views.own_gate, name="own_gate"),
+    *agent_paths("gate/statistics/", statistics_views.statistics, name="statistics"),
+    *agent_paths("gate/own/", own_views.own_gate, name="own_gate"),
     path("agents/<str:agent>/gate/own/run/", own_views.own_gate_run, name="own_gate_run"),
     path("agents/<str:agent>/gate/own/switch/", own_views.own_gate_switch, name="own_gate_switch"),
-    path("agents/<str:agent>/gate/replays/", replay_views.replay_list, name="replay_list"),
+    *agent_paths("gate/replays/", replay_views.replay_list, name="replay_list"),
     path("agents/<str:agent>/gate/replays/new/", replay_views.replay_new, name="replay_new"),
     path("agents/<str:agent>/gate/replays/new/plan/", replay_views.replay_plan, name="replay_plan"),
     path("agents/<str:agent>/gate/replays/new/start/", replay_views.replay_start, name="replay_start"),

@@ -1,6 +1,7 @@
 from django.urls import path
 
 import openclaw_web.pages.converters  # noqa: F401 - <anything:>
+from agents.routes import agent_paths
 
 from . import views
 from .corrections import views as correction_views
@@ -35,9 +36,9 @@ urlpatterns = [
         rollback_views.session_rollback,
         name="session_rollback",
     ),
-    path("agents/<str:agent>/files/", views.file_list, name="file_list"),
+    *agent_paths("files/", views.file_list, name="file_list"),
     path("agents/<str:agent>/files/<anything:name>/", views.file_detail, name="file_detail"),
-    path("agents/<str:agent>/writes/rules/", correction_views.rule_list, name="rule_list"),
+    *agent_paths("writes/rules/", correction_views.rule_list, name="rule_list"),
     path("agents/<str:agent>/writes/rules/new/", correction_views.rule_new, name="rule_new"),
     path("agents/<str:agent>/writes/rules/try/", correction_views.rule_try, name="rule_try"),
     path(
@@ -48,10 +49,10 @@ urlpatterns = [
     path("agents/<str:agent>/corrections/<anything:audit_id>/", correction_views.corrections, name="corrections"),
     path("agents/<str:agent>/correct/<anything:audit_id>/", correction_views.correct_save, name="correct_save"),
     path("agents/<str:agent>/sessions/<str:session_id>/writes/of/", detail_views.session_writes, name="session_writes"),
-    path("agents/<str:agent>/writes/", list_views.audit_list, name="audit_list"),
+    *agent_paths("writes/", list_views.audit_list, name="audit_list"),
     path("agents/<str:agent>/writes/of/<anything:decision_id>/", detail_views.decision_writes, name="decision_writes"),
-    path("agents/<str:agent>/writes/opted-out/", file_views.opted_out, name="opted_out"),
-    path("agents/<str:agent>/writes/chart/", file_views.chart, name="chart"),
+    *agent_paths("writes/opted-out/", file_views.opted_out, name="opted_out"),
+    *agent_paths("writes/chart/", file_views.chart, name="chart"),
     path("agents/<str:agent>/writes/left/<anything:audit_id>/", file_views.audit_lines, name="audit_lines"),
     path("agents/<str:agent>/writes/history/<anything:name>/", file_views.file_history, name="file_history"),
     path("agents/<str:agent>/writes/blame/<anything:name>/", file_views.blame, name="blame"),
@@ -66,10 +67,10 @@ urlpatterns = [
         handover_views.handover_check,
         name="handover_check",
     ),
-    path("agents/<str:agent>/writes/own/", own_views.own_guardian, name="own_guardian"),
+    *agent_paths("writes/own/", own_views.own_guardian, name="own_guardian"),
     path("agents/<str:agent>/writes/own/run/", own_views.own_guardian_run, name="own_guardian_run"),
     path("agents/<str:agent>/writes/own/switch/", own_views.own_guardian_switch, name="own_guardian_switch"),
-    path("agents/<str:agent>/writes/own/proposals/", own_views.proposal_list, name="proposal_list"),
+    *agent_paths("writes/own/proposals/", own_views.proposal_list, name="proposal_list"),
     path("agents/<str:agent>/writes/own/proposals/<str:run_id>/", own_views.proposal_detail, name="proposal_detail"),
     path(
         "agents/<str:agent>/writes/own/proposals/<str:run_id>/approve/",

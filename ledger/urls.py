@@ -1,6 +1,7 @@
 from django.urls import path
 
 import openclaw_web.pages.converters  # noqa: F401 - <anything:>
+from agents.routes import agent_paths
 
 from .lists import stored_views
 from .lists import views as list_views
@@ -9,10 +10,10 @@ from .session import views
 
 app_name = "ledger"
 urlpatterns = [
-    path("agents/<str:agent>/sessions/", list_views.session_list, name="session_list"),
-    path("agents/<str:agent>/events/", list_views.event_list, name="event_list"),
-    path("agents/<str:agent>/turns/", list_views.turn_list, name="turn_list"),
-    path("agents/<str:agent>/savings/", savings_views.savings, name="savings"),
+    *agent_paths("sessions/", list_views.session_list, name="session_list"),
+    *agent_paths("events/", list_views.event_list, name="event_list"),
+    *agent_paths("turns/", list_views.turn_list, name="turn_list"),
+    *agent_paths("savings/", savings_views.savings, name="savings"),
     path("agents/<str:agent>/sessions/<str:session_id>/", views.session_detail, name="session_detail"),
     path("agents/<str:agent>/sessions/<str:session_id>/turns/", views.session_turns, name="session_turns"),
     path("agents/<str:agent>/sessions/<str:session_id>/branches/", views.session_branches, name="session_branches"),
@@ -25,5 +26,5 @@ urlpatterns = [
         views.record_detail,
         name="record_detail",
     ),
-    path("agents/<str:agent>/stored/", stored_views.stored_list, name="stored_list"),
+    *agent_paths("stored/", stored_views.stored_list, name="stored_list"),
 ]

@@ -1,5 +1,6 @@
 from django.urls import path
 
+from agents.routes import agent_paths
 from problems import views as problems
 
 from .artifact_gc import views as artifact_gc
@@ -11,7 +12,7 @@ from .retention import views as retention
 
 app_name = "operations"
 urlpatterns = [
-    path("agents/<str:agent>/lint/", lint.lint_list, name="lint_list"),
+    *agent_paths("lint/", lint.lint_list, name="lint_list"),
     path("agents/<str:agent>/checkpoints/<str:sha256>/", checkpoints.checkpoint_detail, name="checkpoint_detail"),
     path(
         "agents/<str:agent>/sessions/<str:session_id>/checkpoints/", checkpoints.checkpoint_make, name="checkpoint_make"
