@@ -12,7 +12,7 @@ from django.core.signals import request_finished
 from django.db import connections
 from django.db.backends.signals import connection_created
 
-MOST_OPEN = 8  # files of agents in one thread, each with its log and the log's index
+MOST_OPEN = 12  # files of agents in one thread, each with its log and the log's index
 _watched: dict[str, Path] = {}  # alias -> file
 _used = threading.local()
 

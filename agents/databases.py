@@ -5,6 +5,7 @@ import os
 import shutil
 import threading
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 
 from django.conf import settings
@@ -88,7 +89,12 @@ def describe_replacement(agent_id: str) -> str:
 
 def get_path(agent_id):
     """Return the path of an agent's file, whether or not it exists."""
-    return settings.HOME_DIR / "agents" / agent_id / "agent" / "openclaw-agent.sqlite"
+    return _build_path(settings.HOME_DIR, agent_id)
+
+
+@lru_cache(maxsize=2_000)
+def _build_path(home, agent_id):
+    return home / "agents" / agent_id / "agent" / "openclaw-agent.sqlite"
 
 
 def get_alias(agent_id):

@@ -8,6 +8,7 @@ from openclaw_web.pages.not_found_page import MissingPart
 from openclaw_web.pages.roles import needs
 
 from . import database_loss
+from .all_agents import read_all_agents
 from .models import Agent
 
 MOST_OFFERED = 500  # agents on the page that asks for one
@@ -19,13 +20,14 @@ def agent_view(view, *, of_all=False):
     Every view that opens an agent's file needs it. A problem with that file appears above the page
     (`request.agent_problem`); a missing file is answered with 503.
 
-    Where the URL names no agent, the person is asked for one; a view `of_all` agents gets None instead.
+    Where the URL names no agent, the person is asked for one; a view `of_all` agents gets all of them instead, as
+    `Merged`.
     """
 
     @wraps(view)
     def wrapper(request, agent="", *args, **kwargs):
         if not agent:
-            return view(request, None, *args, **kwargs) if of_all else choose_agent(request)
+            return view(request, read_all_agents(), *args, **kwargs) if of_all else choose_agent(request)
         agent_row = Agent.objects.select_related("database").filter(agent_id=agent).first()
         if agent_row is None:
             raise MissingPart("agent")

@@ -29,7 +29,7 @@ USES = 20  # on a page
 
 
 @require_safe
-@agent_view_for("viewer")
+@agent_view_for("viewer", of_all=True)
 @shows(ARTIFACTS)
 def artifact_list(request, agent):
     """The artifacts that fit the filters, the last used first; as a file with `format`."""

@@ -9,6 +9,7 @@ from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Page, PageQuery, page_to_json
 
 from . import schedules, subagent_runs
+from .models import CronJob
 from .schemas import CronJobDetail, CronJobOut, CronRunOut, SubagentQuery, SubagentRunOut
 
 router = Operations("operations_schedules_api", tags=["schedules"])
@@ -18,7 +19,7 @@ router = Operations("operations_schedules_api", tags=["schedules"])
 @agent_view_for("viewer")
 def cron_list(request, agent, filters: Query[PageQuery]):
     """Scheduled tasks of an agent by name, with the results of their last runs."""
-    page = schedules.read_page(agent, **filters.place)
+    page = schedules.read_page(CronJob.objects.filter(agent_id=agent.agent_id), **filters.place)
     return page_to_json(page)
 
 

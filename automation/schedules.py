@@ -7,7 +7,7 @@ from statistics import fmean, median
 from typing import Any
 from urllib.parse import quote
 
-from django.db.models import Count, OuterRef, Q, Subquery
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.urls import reverse
 
 from agents.models import Agent
@@ -111,19 +111,15 @@ class Definition:
     delivery: str = ""
 
 
-def read_page(agent: Agent, **place: Any) -> Page:
-    """Return a page of an agent's jobs by name, with `words` and `numbers`.
+def read_page(jobs: QuerySet[CronJob], **place: Any) -> Page:
+    """Return a page of jobs by name, with `words` and `numbers`.
 
     `words` say when a job runs. `place`: see page_of.
     """
     runs = CronRunLog.objects.filter(job_id=OuterRef("id")).order_by(*ORDER).values("ts")
-    jobs = (
-        CronJob.objects.filter(agent_id=agent.agent_id)
-        .exclude(id="")
-        .annotate(
-            recent_from=Subquery(runs[RECENT - 1 : RECENT]),
-            counted_from=Subquery(runs[COUNTED_UP_TO : COUNTED_UP_TO + 1]),
-        )
+    jobs = jobs.exclude(id="").annotate(
+        recent_from=Subquery(runs[RECENT - 1 : RECENT]),
+        counted_from=Subquery(runs[COUNTED_UP_TO : COUNTED_UP_TO + 1]),
     )
     page = page_of(jobs.defer("prompt", "job_json"), order=JOBS_ORDER, **place)
     recent = _read_recent_runs(page)

@@ -5,26 +5,33 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_safe
 
 from agents.decorators import agent_view_for
+from openclaw_web.lists.merging import Merged
 from openclaw_web.lists.paging import read_cursors
 from openclaw_web.pages.html import render_page
+from problems.words import open_rows
 
 from . import prompt_lint, schedule_charts, schedules, subagent_runs
+from .models import CronJob
 
 
 @require_safe
-@agent_view_for("viewer")
+@agent_view_for("viewer", of_all=True)
 def cron_list(request, agent):
-    """List the jobs of an agent.
+    """List the jobs of an agent, or of all; with `?overdue=on` those that problems report as overdue.
 
-    With `?session=`, an id or a key, lead to the job that started that session.
+    With `?session=`, an id or a key, lead to the job of the agent that started that session.
     """
-    session = request.GET.get("session", "")
+    is_all, is_overdue = isinstance(agent, Merged), request.GET.get("overdue") == "on"
+    session = "" if is_all else request.GET.get("session", "")
     job_id = schedules.find_session_job(agent, session) if session else None
     if job_id:
         return redirect("automation:cron_detail", agent.agent_id, job_id)
-    context = {"agent": agent, "session": session[: schedules.LONGEST_NAME], "jobs": []}
+    context = {"session": session[: schedules.LONGEST_NAME], "is_overdue": is_overdue, "is_all": is_all, "jobs": []}
+    context |= {} if is_all else {"agent": agent}
     if not session:
-        context["jobs"] = schedules.read_page(agent, **read_cursors(request))
+        jobs = CronJob.objects.all() if is_all else CronJob.objects.filter(agent_id=agent.agent_id)
+        jobs = jobs.filter(id__in=open_rows().filter(kind="task_overdue").values("subject")) if is_overdue else jobs
+        context["jobs"] = schedules.read_page(jobs, **read_cursors(request))
         for job in context["jobs"]:
             job.bars = schedule_charts.build_small_bars(job.numbers)
     return render_page(request, "automation/cron_list.html", context, status=404 if session else 200)

@@ -127,7 +127,7 @@ class AgentRow:
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """The addresses of the lists behind the numbers of an agent in a range.
+    """The addresses of the lists behind the numbers of an agent in a range, or of all without an `agent_id`.
 
     A list has as many rows as its number says.
     """
@@ -164,7 +164,8 @@ class Links:
         return self._select_writes("refused")
 
     def _select_writes(self, status):
-        return f"{build_list_address('guardian:audit_list', self.agent_id)}?status={status}&segment=writes&{self.query}"
+        address = build_list_address("guardian:audit_list", self.agent_id)
+        return f"{address}?status={status}&segment=writes&{self.query}"
 
     def _build_address(self, name, *filters):
         parts = [*filters, self.query, *(["counted=on"] if self.has_repeats else [])]
@@ -172,9 +173,9 @@ class Links:
 
 
 @lru_cache(maxsize=4_000)
-def build_list_address(name: str, *agent_ids: str) -> str:
+def build_list_address(name: str, agent_id: str = "") -> str:
     """Build the address of a list, cached: a page has some hundred of them."""
-    return reverse(name, args=agent_ids)
+    return reverse(name, args=[agent_id] if agent_id else [])
 
 
 def build_links(agent_id: str, period: Range | None, has_repeats: bool, sums: SpanSums | None = None) -> Links:

@@ -11,7 +11,7 @@ from .decision_list import DECISIONS
 
 
 @require_safe
-@agent_view_for("viewer")
+@agent_view_for("viewer", of_all=True)
 @shows(DECISIONS)
 def decision_list(request, agent):
     """The decisions that fit the filters, the newest first; as a file with `format`."""
@@ -19,7 +19,7 @@ def decision_list(request, agent):
 
 
 @require_safe
-@agent_view_for("viewer")
+@agent_view_for("viewer", of_all=True)
 @shows(CALLS)
 def call_list(request, agent):
     """The calls that fit the filters, the newest first; as a file with `format`."""

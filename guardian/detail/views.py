@@ -23,7 +23,7 @@ from .audit_list import WRITES, AuditFilters
 
 
 @require_safe
-@agent_view_for("viewer")
+@agent_view_for("viewer", of_all=True)
 @shows(WRITES)
 def audit_list(request, agent):
     """Show the writes that fit the filters, newest first; as a file with `format`."""

@@ -13,16 +13,16 @@ from .turn_list import TURNS
 
 
 @require_safe
-@agent_view_for("viewer")
+@agent_view_for("viewer", of_all=True)
 @shows(SESSIONS)
 def session_list(request, agent):
     """The sessions that fit the filters, the last active first; as a file with `format`."""
-    context = {"left_out": omissions.describe_omissions(agent.agent_id)}
+    context = {"left_out": omissions.describe_omissions(getattr(agent, "agent_id", None))}
     return render_list(request, "ledger/session_list.html", SESSIONS, agent=agent, **context)
 
 
 @require_safe
-@agent_view_for("viewer")
+@agent_view_for("viewer", of_all=True)
 @shows(EVENTS)
 def event_list(request, agent):
     """The records that fit the filters, the newest first; as a file with `format`."""
@@ -30,7 +30,7 @@ def event_list(request, agent):
 
 
 @require_safe
-@agent_view_for("viewer")
+@agent_view_for("viewer", of_all=True)
 @shows(TURNS)
 def turn_list(request, agent):
     """The turns that fit the filters, the newest first; as a file with `format`."""

@@ -8,6 +8,7 @@ How to add a list: docs/lists.md.
 import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
 import orjson
@@ -21,7 +22,6 @@ from ..errors import Refused
 from ..pages import formatting
 from ..pages.downloads import StreamedDownload
 from . import segments
-from .paging import read_batches
 
 TYPES = {
     "csv": "text/csv; charset=utf-8",
@@ -32,6 +32,7 @@ DAY_MS, MINUTE_MS = 86_400_000, 60_000
 MINUTE = "%Y-%m-%dT%H:%M"
 BESIDE = {"after", "before", "sort", "format"}  # parameters of a list's address that are no filters
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}", re.ASCII)
+WRITTEN_AT_ONCE = 500  # rows of a file
 BIGGEST = 2**53  # the largest number of tokens or records that an address may name
 
 
@@ -347,15 +348,15 @@ def file_name(*parts):
     return "-".join(re.sub(r"[^A-Za-z0-9_.-]+", "_", part) for part in (*parts, today) if part)
 
 
-def download_rows(rows, *, order, columns, shape, name, kind):
-    """Stream all rows of a queryset of `values` as a file, fetched in batches.
+def download_rows(rows, *, columns, name, kind):
+    """Stream rows as a file.
 
-    `shape(row)` makes a row's dictionary, whose keys are `columns`; `name` is the file's without its ending;
-    `kind` is csv, json or jsonl. Texts in a CSV that a spreadsheet would run as formulas get a `'` before them,
-    and its last column names the cells of a row that are too long for Excel.
+    `rows` yields dictionaries with `columns`; `name` is the file's without its ending; `kind` is csv, json or jsonl.
+    Texts in a CSV that a spreadsheet would run as formulas get a `'` before them, and its last column names the cells
+    of a row that are too long for Excel.
     """
-    shaped = ([shape(row) for row in batch] for batch in read_batches(rows, order=order))
-    parts = {"csv": lambda: _csv(shaped, columns), "json": lambda: _json(shaped), "jsonl": lambda: _jsonl(shaped)}
+    batches = iter(lambda: list(islice(rows, WRITTEN_AT_ONCE)), [])
+    parts = {"csv": lambda: _csv(batches, columns), "json": lambda: _json(batches), "jsonl": lambda: _jsonl(batches)}
     response = StreamedDownload(parts[kind](), content_type=TYPES[kind])
     response["Content-Disposition"] = f'attachment; filename="{name}.{kind}"'
     return response

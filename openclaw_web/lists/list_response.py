@@ -4,45 +4,62 @@ The part is for HTMX, which swaps it into the page.
 """
 
 from dataclasses import replace
+from functools import partial
+from itertools import islice
+from urllib.parse import quote
 
 from django.utils.text import capfirst
+from django.utils.translation import get_language
+from django.utils.translation import gettext_lazy as _
 
 from ..pages.html import render_page
 from . import segments
+from .declaration import PLAIN
 from .filters import cell_labels, download_rows, file_name
 from .list_counts import RowCount, count_rows, format_count
-from .paging import read_cursors
+from .merging import MOST_SORTED, Merged, MergedListing
+from .paging import WINDOW, list_names, read_batches, read_cursors
 
-COUNTING_MS = 8  # the longest time that a list waits for the number in its title
+COUNTING_MS = 8  # the longest time that a list waits for the number of its rows
+AGENT = ("", _("Agent"), False, PLAIN)  # the last column of a list of all agents
 
 
 def render_list(request, template, declaration, *, agent=None, filters=None, words=None, status=200, **context):
     """Answer with the list `declaration` as its page, its part or its file.
 
-    The answer is the part below the filter form for HTMX, and a file when the address has a `format`. `filters` are
-    validated filters where they are not just those of the address; `words` replace those of the declaration.
+    The answer is the part below the filter form for HTMX, and a file when the address has a `format`. `agent` is an
+    agent or `Merged` for a list of agents' rows. `filters` are validated filters where they are not just those of the
+    address; `words` replace those of the declaration.
     """
-    filters, whose = filters or declaration.filters(request.GET).validate(), agent or request.user
+    whose = agent or request.user
+    filters = filters or declaration.filters(request.GET)
+    is_merged = isinstance(agent, Merged)
+    if is_merged:
+        declaration = replace(declaration, columns=(*declaration.columns, AGENT))
+        if len(agent.agents) > MOST_SORTED:
+            name = filters.DEFAULT.removeprefix("-")
+            filters.ORDERS = {name: filters.ORDERS[name]}
+    filters.validate()
     _skip_empty_segment(declaration, whose, filters)
-    listing = declaration.fits(whose, sort=filters.sorting, **filters.criteria)
+    listing = _open(declaration, whose, filters)
     if filters.cleaned_data["format"]:
-        return _stream_file(request, declaration, filters, listing, str(agent or ""))
-    page = replace(listing, rows=declaration.read(listing.rows)).page(**read_cursors(request))
-    filters.offer(whose)
-    table_context = {"labels": cell_labels(declaration.columns), **declaration.prepare(page, filters, whose)}
-    amounts = declaration.amounts(whose, COUNTING_MS) if declaration.amounts and not filters.chosen else {}
+        return _stream_file(request, declaration, filters, listing, "" if is_merged else str(agent or ""))
+    if not is_merged:
+        listing = replace(listing, rows=declaration.read(listing.rows))
+    page = listing.page(**read_cursors(request))
+    amounts = _read_amounts(declaration, whose) if declaration.amounts and not filters.chosen else {}
     row_count = amounts.get(filters.segment) or _count_matches(declaration, whose, filters, listing, page)
     context |= {
-        **({"agent": agent} if agent else {}),
-        **_build_heading(words or declaration.words, row_count, page, {"agent": agent}),
+        **_build_rows(declaration, agent, filters, page, request.user),
+        **_build_heading(words or declaration.words, row_count, page, _("all agents") if is_merged else agent),
         **_build_segments(declaration, whose, filters, page, amounts),
+        "labels": cell_labels(declaration.columns),
         "filters": filters,
         "page": page,
         "heads": filters.heads(declaration.columns),
         "orders": filters.orders(declaration.columns),
         "card": declaration.card,
-        **table_context,
-        "window": listing.window,
+        "window": WINDOW if is_merged else listing.window,
         "bar": _build_bar(request.user.saved_views(declaration.on), declaration.on, filters),
         **declaration.beside(filters),
     }
@@ -50,6 +67,59 @@ def render_list(request, template, declaration, *, agent=None, filters=None, wor
     if request.htmx:  # the form sends its empty fields as well
         response["HX-Push-Url"] = request.path + filters.query
     return response
+
+
+def _open(declaration, whose, filters, **changes):
+    """The rows that the filters choose, of one agent, of all of them, or for a person."""
+    criteria = filters.criteria | changes
+    if isinstance(whose, Merged):
+        return MergedListing(whose, declaration, filters.sorting, criteria)
+    return declaration.fits(whose, sort=filters.sorting, **criteria)
+
+
+def _build_rows(declaration, agent, filters, page, user):
+    """Context of the rows of a page, and the values that the filters offer.
+
+    Rows of agents are `parts`: rows of one agent that stand together, and `agents` has the rows of each agent. `home`
+    is the address below which that agent's pages are.
+    """
+    if not agent:
+        filters.offer(user)
+        return declaration.prepare(page, filters, user)
+    is_merged = isinstance(agent, Merged)
+    prepared, offered = {}, {}
+    for whose, rows in page.split() if is_merged else [(agent, page)]:
+        facts = {"agent": whose, "home": f"/agents/{quote(whose.agent_id)}/", "is_merged": is_merged}
+        prepared[whose.agent_id] = {**facts, **declaration.prepare(rows, filters, whose)}
+        key = ("offered", declaration.on, get_language())
+        read = partial(_offer, filters, whose)
+        values = agent.kept.recall(whose.agent_id, key, read) if is_merged else read()
+        for name, choices in values.items():
+            offered[name] = list(dict.fromkeys([*offered.get(name, ()), *choices]))
+    filters.offered = offered
+    if not is_merged:
+        return {"agent": agent, "parts": list(prepared.values()), "agents": list(prepared.values())}
+    parts, rows = [], {name: iter(facts["rows"]) for name, facts in prepared.items()}
+    for whose, length in page.list_runs():
+        parts.append({**prepared[whose.agent_id], "rows": list(islice(rows[whose.agent_id], length))})
+    return {"parts": parts, "agents": list(prepared.values())}
+
+
+def _offer(filters, whose):
+    filters.offer(whose)
+    return filters.offered
+
+
+def _read_amounts(declaration, whose):
+    """The number of rows of each segment, as far as it can be counted in time."""
+    if not isinstance(whose, Merged):
+        return declaration.amounts(whose, COUNTING_MS)
+    answers, is_whole = whose.ask(("amounts", declaration.on), lambda agent: declaration.amounts(agent, COUNTING_MS))
+    names = dict.fromkeys(name for amounts in answers for name in amounts)
+    return {
+        name: segments.sum_counts([amounts.get(name, RowCount(0)) for amounts in answers] + [RowCount(0, not is_whole)])
+        for name in names
+    }
 
 
 def _skip_empty_segment(declaration, whose, filters):
@@ -60,7 +130,7 @@ def _skip_empty_segment(declaration, whose, filters):
     parts = filters.SEGMENTS
     if not parts or not parts.is_first_optional or filters.segment != parts.first or filters.data.get(segments.NAME):
         return
-    if not declaration.fits(whose, sort=filters.sorting, **filters.criteria).page(size=1):
+    if not _open(declaration, whose, filters).page(size=1):
         filters.cleaned_data[segments.NAME] = segments.ALL
 
 
@@ -70,17 +140,27 @@ def _stream_file(request, declaration, filters, listing, agent_id):
     `request.listed` is set for the audit log.
     """
     kind, name = filters.cleaned_data["format"], file_name(declaration.on, agent_id)
-    ordered = (name.lstrip("-") for name in listing.order)  # as keys of the next batch, also where no column shows them
-    rows = (
-        declaration.file(listing.all)
-        if declaration.file
-        else declaration.read(listing.all).values(*dict.fromkeys((*declaration.fields, *ordered)))
-    )
     shape = declaration.shape or (lambda row: {name: row[name] for name in declaration.fields})
-    response = download_rows(rows, order=listing.order, columns=declaration.fields, shape=shape, name=name, kind=kind)
+    columns = declaration.fields
+    if isinstance(listing, MergedListing):
+        columns = ("agent_id", *columns)
+        pairs = listing.read_rows(lambda listing: _read_for_file(declaration, listing))
+        shaped = ({"agent_id": whose.agent_id, **shape(row)} for whose, row in pairs)
+    else:
+        batches = read_batches(_read_for_file(declaration, listing), order=listing.order)
+        shaped = (shape(row) for batch in batches for row in batch)
+    response = download_rows(shaped, columns=columns, name=name, kind=kind)
     subject = {"object_type": "list", "object_id": declaration.on, "agent_id": agent_id}
     request.listed = {**subject, "filter": filters.query, "format": kind}
     return response
+
+
+def _read_for_file(declaration, listing):
+    """The rows as dictionaries, with the columns of the order as keys of the next batch."""
+    ordered = list_names(listing.order)
+    if declaration.file:
+        return declaration.file(listing.all)
+    return declaration.read(listing.all).values(*dict.fromkeys((*declaration.fields, *ordered)))
 
 
 def _build_segments(declaration, whose, filters, page, amounts):
@@ -99,7 +179,7 @@ def _build_segments(declaration, whose, filters, page, amounts):
     ]
     elsewhere = ""
     if parts and not page and not page.is_partial and filters.segment != segments.ALL:
-        everything = declaration.fits(whose, sort=filters.sorting, **filters.criteria | {segments.NAME: segments.ALL})
+        everything = _open(declaration, whose, filters, **{segments.NAME: segments.ALL})
         elsewhere = filters.query_with(segment=segments.ALL) if everything.page(size=1) else ""
     return {"segments": parts, "segments_label": parts and filters.SEGMENTS.label, "elsewhere": elsewhere}
 
@@ -115,20 +195,27 @@ def _count_matches(declaration, whose, filters, listing, page):
     """The number of rows, as far as it can be counted in time."""
     if filters.SEGMENTS and not filters.chosen and page.is_partial:  # the segment has few rows among very many others
         return RowCount(len(page), is_more=True)
+    if isinstance(listing, MergedListing):
+        return listing.count(lambda agent, rows: _count_rows(declaration, agent, filters, rows))
+    return _count_rows(declaration, whose, filters, listing)
+
+
+def _count_rows(declaration, whose, filters, listing):
     if declaration.count and not filters.chosen:
         return declaration.count(whose, COUNTING_MS)
     # The column to count: the id where there is one, else the first of the order.
-    names = [name.lstrip("-") for name in listing.order]
+    names = list_names(listing.order)
     return count_rows(listing.all, column=names[-1] if names[-1] == "id" else names[0], budget_ms=COUNTING_MS)
 
 
-def _build_heading(words, row_count, page, names):
+def _build_heading(words, row_count, page, agent):
     """Context of the heading: the title, and the number of rows beside it.
 
     The number is not part of the title, which stays the same between pages.
     """
     count = max(row_count.count, len(page))
     # Only this part gets a capital: another language may begin the sentence with the name of the agent.
+    names = {"agent": agent}
     numbers = {"count": count, "shown": capfirst(format_count(row_count, at_least=count))}
     counted = words.counted % (names | numbers) if count else ""
     return {"words": words, "title": str(words.uncounted) % names, "counted": counted}

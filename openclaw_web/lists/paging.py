@@ -204,9 +204,9 @@ def _search_windows(rows, condition, order, start, size, window, until, **limits
     page, is_rare = Page(), False
     while True:
         ahead = filter_after(rows.order_by(*order), order=order, after=start)
-        end = ahead.values_list(*_list_names(order))[window - 1 : window].first()
+        end = ahead.values_list(*list_names(order))[window - 1 : window].first()
         # Not `exclude`: without a bound to seek to, SQLite would read on when no row fits.
-        back_to_end = end and _build_bound(_list_names(order), end, descending=not _is_descending(order), or_at=True)
+        back_to_end = end and _build_bound(list_names(order), end, descending=not _is_descending(order), or_at=True)
         inside = _add_bound(rows, back_to_end) if end else rows
         page, more = _read_page(inside.filter(condition), order, start, size, page=page, is_rare=is_rare, **limits)
         if more or not end or time.monotonic() >= until:
@@ -219,14 +219,14 @@ def read_batches(rows, *, order, size=500):
 
     No database cursor stays open between batches.
     """
-    names = _list_names(order)
+    names = list_names(order)
     rows = rows.order_by(*order)
     batch = list(rows[:size])
     while batch:
         yield batch
         if len(batch) < size:
             return
-        last = [_get_value(batch[-1], name) for name in names]
+        last = [get_value(batch[-1], name) for name in names]
         batch = list(_add_bound(rows, _build_bound(names, last, descending=_is_descending(order)))[:size])
 
 
@@ -237,12 +237,18 @@ def filter_after(rows, *, order, after):
     """
     if not after:
         return rows
-    names = _list_names(order)
-    values = decode_cursor(after.removeprefix(AT), len(names))
+    values = decode_cursor(after.removeprefix(AT), len(order))
+    return filter_beyond(rows, order=order, values=values, or_at=after.startswith(AT))
+
+
+def filter_beyond(rows, *, order, values, or_at=False):
+    """Those of `rows` whose first columns of the order come after `values`, with `or_at` also those that are equal.
+
+    Raises Refused for values of another list.
+    """
+    names = list_names(order)[: len(values)]
     try:
-        return _add_bound(
-            rows, _build_bound(names, values, descending=_is_descending(order), or_at=after.startswith(AT))
-        )
+        return _add_bound(rows, _build_bound(names, values, descending=_is_descending(order), or_at=or_at))
     except (ValueError, TypeError, OverflowError) as exc:  # a text where the column holds numbers
         raise _build_cursor_refusal() from exc
 
@@ -257,14 +263,14 @@ def encode_cursor(values):
     return base64.urlsafe_b64encode(orjson.dumps(values)).decode().rstrip("=")
 
 
-def decode_cursor(text, length):
-    """Decode a cursor into `length` values; raises Refused when it is damaged."""
+def decode_cursor(text, length=None):
+    """Decode a cursor into `length` values, or however many it has; raises Refused when it is damaged."""
     try:
         values = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
     except (binascii.Error, ValueError) as exc:
         raise Refused(_("This page address is damaged. Start again from the first page.")) from exc
     are_plain = isinstance(values, list) and all(isinstance(v, str | int | float) for v in values)
-    if not are_plain or len(values) != length:
+    if not are_plain or not values or (length is not None and len(values) != length):
         raise _build_cursor_refusal()
     return values
 
@@ -307,9 +313,7 @@ def _read_ahead(rows, order, after, count, *, is_heavy, is_rare=False):
     """
     if isinstance(rows, tuple):
         merged = [row for queryset in rows for row in _read_ahead(queryset, order, after, count, is_heavy=False)]
-        merged.sort(
-            key=lambda row: [_get_value(row, name) for name in _list_names(order)], reverse=_is_descending(order)
-        )
+        merged.sort(key=lambda row: [get_value(row, name) for name in list_names(order)], reverse=_is_descending(order))
         return merged[:count]
     ahead = filter_after(rows.order_by(*order), order=order, after=after)
     if is_rare and _is_descending(order):
@@ -331,14 +335,15 @@ def _add_bound(rows, bound):
 
 
 def _encode_row(row, order):
-    return encode_cursor([_get_value(row, name) for name in _list_names(order)])
+    return encode_cursor([get_value(row, name) for name in list_names(order)])
 
 
 def _build_cursor_refusal():
     return Refused(_("This page address belongs to another list. Start again from the first page."))
 
 
-def _list_names(order):
+def list_names(order):
+    """The columns of an order, without its direction."""
     return [name.lstrip("-") for name in order]
 
 
@@ -355,5 +360,6 @@ def _build_bound(names, values, *, descending, or_at=False):
     return condition
 
 
-def _get_value(row, name):
+def get_value(row, name):
+    """A column of a row, which is a dictionary or an object."""
     return row[name] if isinstance(row, dict) else getattr(row, name)

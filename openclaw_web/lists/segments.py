@@ -63,7 +63,7 @@ class Segments:
         columns = dict.fromkeys(part.column or self.column for part in self.parts.values())
         known = {column: count(column) for column in columns}
         return {
-            name: _sum_counts([amount for value, amount in values.items() if _contains(part, value)])
+            name: sum_counts([amount for value, amount in values.items() if _contains(part, value)])
             for name, part in self.parts.items()
             if (values := known[part.column or self.column])
         }
@@ -76,7 +76,8 @@ def _contains(part, value):
     return value in part.among if part.among else value not in part.without
 
 
-def _sum_counts(amounts: list[RowCount]) -> RowCount:
+def sum_counts(amounts: list[RowCount]) -> RowCount:
+    """Add up counts; the sum is “at least” when one of them is."""
     return RowCount(sum(amount.count for amount in amounts), any(amount.is_more for amount in amounts))
 
 

@@ -81,7 +81,7 @@ def build_overview(name: str, agents: Sequence[AgentSummary]) -> tuple[Overview,
     """
     period, is_shifted = find_range(name, find_last_moment())
     sums = read_spans(period.before.first_span, period.last_span)
-    return Overview.from_sums(name, period, sums, agents[0] if len(agents) == 1 else None), is_shifted
+    return Overview.from_sums(name, period, sums, agents), is_shifted
 
 
 def _build_agent_lines(overview, agents):

@@ -1,6 +1,6 @@
 """The four numbers of a range and its charts, from the sums of all agents."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
@@ -47,9 +47,12 @@ class Overview:
     before: RangeSums
     spans: Mapping[str, RangeSums]
     only: AgentSummary | None  # the agent of a site with a single one
+    has_repeats: bool  # some records of an agent are repeated from another session
 
     @classmethod
-    def from_sums(cls, name: str, period: Range, sums: Mapping[str, SpanSums], only: AgentSummary | None) -> "Overview":
+    def from_sums(
+        cls, name: str, period: Range, sums: Mapping[str, SpanSums], agents: Sequence[AgentSummary]
+    ) -> "Overview":
         """Build the overview of a range from `sums`, which has the range before too."""
         spans, now, before = {}, RangeSums(), RangeSums()
         for span in period.spans:
@@ -60,7 +63,8 @@ class Overview:
         for span in period.before.spans:
             if span in sums:
                 before.sums.add(sums[span])
-        return cls(name, period, now, before, spans, only)
+        only = agents[0] if len(agents) == 1 else None
+        return cls(name, period, now, before, spans, only, any(agent.has_repeats for agent in agents))
 
     @property
     def writes(self) -> list[tuple[str, int, str]]:
@@ -71,11 +75,12 @@ class Overview:
     def href(self, period: Range, name: str) -> str:
         """Return the address of the rows behind a number, such as `turns`.
 
-        These are the rows of the only agent where it has a list of them, or else the number of each agent.
+        A number without rows of its own, as the cost, has those of each agent.
         """
-        if self.only and hasattr(Links, name):
+        if hasattr(Links, name):
             sums = self.now.sums if period == self.period else None
-            return str(getattr(build_links(self.only.agent_id, period, self.only.has_repeats, sums), name))
+            agent_id = self.only.agent_id if self.only else ""
+            return str(getattr(build_links(agent_id, period, self.has_repeats, sums), name))
         return f"{build_list_address('overview:agent_list')}?{period.query}&sort=-{name}"
 
 

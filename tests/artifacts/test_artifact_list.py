@@ -42,8 +42,8 @@ def test_it_works(client):
         assert words in page.text
     for words in ("tool_output", "Lines"):
         assert words not in page.text.split("<tbody>")[1]
-    assert f'href="{row.sha256}/"' in page.text
-    assert 'href="../sessions/s%2F1/"' in page.text
+    assert f'href="/agents/ada/artifacts/{row.sha256}/"' in page.text
+    assert 'href="/agents/ada/sessions/s%2F1/"' in page.text
 
 
 def test_a_text_shows_how_it_begins(client):
@@ -88,7 +88,7 @@ def tool_outputs(client):
 
 def test_an_artifact_is_called_what_the_agent_ran(client, tool_outputs):
     page = client.get(ADA).text.split("<tbody>")[1]
-    names = re.findall(r'<a class="clamp[^"]*" href="\w{64}/">(.*?)</a>', page)
+    names = re.findall(r'<a class="clamp[^"]*" href="/agents/ada/artifacts/\w{64}/">(.*?)</a>', page)
     command = 'ls &lt;b&gt;<span class="glyph">U+202E</span> --all'
     assert names == ["Text", "https://bakery.example/?q=1", command]
     assert page.count('>Flour <span class="glyph">U+202E</span> prices</a>') == 3

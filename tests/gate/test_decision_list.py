@@ -45,7 +45,9 @@ def test_it_works(client, session):
     words = ("1 decision of ada", "number 1", "Lives in Oslo.", "I moved to Oslo.", "The nightly import", "gate-1")
     for word in (*words, "1.5 s", "4.2k", "$0.0021", "Imported", "Near in time", "UPDATE_USER"):
         assert word in get_text(page)
-    assert 'href="d1/"' in get_text(page) and 'href="../sessions/s1/?turn=4"' in get_text(page)
+    assert 'href="/agents/ada/gate/d1/"' in get_text(page) and 'href="/agents/ada/sessions/s1/?turn=4"' in get_text(
+        page
+    )
 
 
 def test_what_is_not_known_is_not_nothing(client, session):
@@ -104,5 +106,5 @@ def test_a_file_has_whole_reasons(client, session):
 
 def test_links_keep_the_filters_for_the_way_on(client, three):
     page = get_text(client.get(f"{ADA}?decision=NO_WRITE&slow=on"))
-    assert 'href="d2/?decision=NO_WRITE&amp;slow=on"' in page
+    assert 'href="/agents/ada/gate/d2/?decision=NO_WRITE&amp;slow=on"' in page
     assert "Slow (5 s or more)<span" in page and "Slow (5 s or more):" not in page

@@ -50,7 +50,9 @@ def test_it_works(client, session):
     words = ("1 write of ada", "number 1", "MEMORY.md", "Written", "I moved to Oslo.", "The nightly import", "Imported")
     for word in (*words, "+12", "−3", "Rule"):
         assert word in get_text(page)
-    assert 'href="w1/"' in get_text(page) and 'href="../sessions/s1/?turn=4"' in get_text(page)
+    assert 'href="/agents/ada/writes/w1/"' in get_text(page) and 'href="/agents/ada/sessions/s1/?turn=4"' in get_text(
+        page
+    )
 
 
 def test_what_is_not_known_is_not_nothing(client):

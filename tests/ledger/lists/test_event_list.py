@@ -47,7 +47,7 @@ def test_it_works(client, session):
     assert read_numbers(page) == [2, 1]
     for words in ("2 records of ada", "The nightly import", "exec", "Tool result", "Failed"):
         assert words in get_text(page)
-    assert 'href="../sessions/s1/?record=r%2F2#r-r%2F2"' in get_text(page)
+    assert 'href="/agents/ada/sessions/s1/?record=r%2F2#r-r%2F2"' in get_text(page)
 
 
 def test_it_says_what_words_are_looked_for_in(client, session):

@@ -15,7 +15,9 @@ pytestmark = pytest.mark.django_db
 
 def read_session_ids(response):
     """Read the ids of the sessions on a page, in order."""
-    return re.findall(r'<tr>\s*<td class="wide"><a class="clamp" href="([^"]+)/">', get_text(response))
+    return re.findall(
+        r'<tr>\s*<td class="wide"><a class="clamp" href="/agents/ada/sessions/([^"]+)/">', get_text(response)
+    )
 
 
 def test_it_works(client):

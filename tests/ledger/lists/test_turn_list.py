@@ -31,7 +31,7 @@ def test_it_works(client, session):
     page = client.get(ADA)
     for words in ("1 turn of ada", "number 1", "At nine.", "The nightly import", "gpt-5", "4.2k", "$0.02", "1.5 s"):
         assert words in get_text(page)
-    assert 'href="../sessions/s1/?turn=1"' in get_text(page)
+    assert 'href="/agents/ada/sessions/s1/?turn=1"' in get_text(page)
 
 
 def test_branches_that_were_left_are_shown_when_asked(client, session):

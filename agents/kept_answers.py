@@ -1,0 +1,70 @@
+"""Keeps what was read from agents' files while the files stay as they are.
+
+Lists over all agents then open only the files whose rows a page can show. Nothing is stored: another process reads
+anew.
+"""
+
+import os
+import time
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from . import databases
+
+MOST = 20_000  # answers in a process
+SETTLED_NS = 2_000_000_000  # a file that changed more recently may change again without a new time of change
+_kept: dict[tuple[str, Hashable], tuple[Any, Any]] = {}
+
+
+class KeptAnswers:
+    """The kept answers as one request uses them: it looks at each file once, before it reads it."""
+
+    def __init__(self):
+        self._states = {}
+
+    def find(self, agent_id: str, key: Hashable) -> Any:
+        """Return the answer that was kept for an agent's file as it is; None without one."""
+        state = self._get_state(agent_id)
+        kept_state, answer = _kept.get((agent_id, key), (None, None))
+        return answer if state is not None and state == kept_state else None
+
+    def keep(self, agent_id: str, key: Hashable, answer: Any) -> None:
+        """Keep an answer that was read after the file was looked at."""
+        if (state := self._get_state(agent_id)) is not None:
+            if len(_kept) >= MOST:
+                _kept.clear()
+            _kept[agent_id, key] = state, answer
+
+    def recall(self, agent_id: str, key: Hashable, read: Callable[[], Any]) -> Any:
+        """Return the answer that was kept, or read and keep it."""
+        answer = self.find(agent_id, key)
+        if answer is None:
+            answer = read()
+            self.keep(agent_id, key, answer)
+        return answer
+
+    def _get_state(self, agent_id):
+        if agent_id not in self._states:
+            self._states[agent_id] = _read_state(agent_id)
+        return self._states[agent_id]
+
+
+def _read_state(agent_id):
+    """Return what changes with every write to an agent's file: inode, sizes and times of the file and of its log.
+
+    None: it may change again without a difference, or is missing.
+    """
+    file = str(databases.get_path(agent_id))
+    state = []
+    for path in (file, f"{file}-wal"):
+        try:
+            stat = os.stat(path)  # noqa: PTH116 - of every agent, for one page
+        except OSError:
+            stat = None
+        if stat is None or not stat.st_size:  # whoever only reads makes an empty log
+            state.append(None)
+            continue
+        if time.time_ns() - stat.st_mtime_ns < SETTLED_NS:
+            return None
+        state.append((stat.st_ino, stat.st_size, stat.st_mtime_ns))
+    return tuple(state) if databases.is_on_disk(agent_id) and state[0] else None

@@ -1,0 +1,245 @@
+"""Merges the same list of several agents into one: by its first column, then the agent, then the rest of its order.
+
+The files of agents are opened one after another, and only those whose rows the page can show.
+"""
+
+import heapq
+import time
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from .declaration import List
+from .list_counts import RowCount
+from .paging import (
+    Listing,
+    Page,
+    decode_cursor,
+    encode_cursor,
+    filter_beyond,
+    get_value,
+    list_names,
+    read_batches,
+    reverse_order,
+)
+
+MOST_FILES = 12  # files that a first page opens when it knows of each where its rows begin
+LOOKING_MS = 1_000  # the longest time that a first page looks at files it knows nothing about
+COUNTING_MS = 60  # the longest time that a number of rows takes
+MOST_SORTED = 12  # agents whose rows can be sorted by another column than the time: all their files are opened
+ROWS_AT_ONCE, SMALLEST_BATCH, BATCH = 5_000, 20, 500  # of a download: of all files together, and of one
+NO_ROWS = "no rows"  # kept of an agent without a matching row
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """Several agents whose lists are shown as one.
+
+    `agents` have an `agent_id`; `kept` keeps what was read of their files (`agents.kept_answers.KeptAnswers`);
+    `unusable` is the error of reading a file that cannot be used.
+    """
+
+    agents: list[Any]
+    kept: Any
+    unusable: type[Exception]
+
+    def ask(self, key: Hashable | None, read: Callable[[Any], Any]) -> tuple[list[Any], bool]:
+        """Ask each agent, and whether all could be asked in time. Without a `key` no answer is kept."""
+        answers, end = [], time.monotonic() + COUNTING_MS / 1000
+        for agent in self.agents:
+            if time.monotonic() > end:
+                return answers, False
+            try:
+                ask = partial(read, agent)
+                answers.append(self.kept.recall(agent.agent_id, key, ask) if key else ask())
+            except self.unusable:
+                continue
+        return answers, True
+
+    def sum_counts(self, key: Hashable | None, count: Callable[[Any], RowCount]) -> RowCount:
+        """Add up a count of each agent; “at least” when not all were counted in time."""
+        counts, is_whole = self.ask(key, count)
+        is_more = not is_whole or any(amount.is_more for amount in counts)
+        return RowCount(sum(amount.count for amount in counts), is_more)
+
+
+@dataclass
+class MergedPage:
+    """A page of rows of several agents: `rows` are pairs of an agent and a row.
+
+    `next`, `previous`, `is_partial` and `reached` are those of `Page`. `unread` is the number of agents whose rows may
+    be missing because the time was up; `unusable` are the agents whose file cannot be used.
+    """
+
+    rows: list[tuple[Any, Any]] = field(default_factory=list)
+    next: str | None = None
+    previous: str | None = None
+    is_partial: bool = False
+    reached: Any = None
+    unread: int = 0
+    unusable: list[str] = field(default_factory=list)
+
+    def __len__(self):
+        return len(self.rows)
+
+    def split(self) -> Iterator[tuple[Any, Page]]:
+        """Yield each agent with its rows, in the order of the page."""
+        for whose in dict.fromkeys(agent for agent, _row in self.rows):
+            yield whose, Page(row for agent, row in self.rows if agent is whose)
+
+    def list_runs(self) -> list[tuple[Any, int]]:
+        """Return the agents in the order of the page, each with the number of rows that stand together."""
+        return [(agent, len(list(run))) for agent, run in groupby(agent for agent, _row in self.rows)]
+
+
+@dataclass(frozen=True)
+class MergedListing:
+    """The matching rows of several agents in one order. `sort` and `criteria` are arguments of `List.fits`."""
+
+    merged: Merged
+    declaration: List
+    sort: str
+    criteria: dict[str, Any]
+
+    @cached_property
+    def key(self) -> Hashable:
+        """The name of what is kept of this list."""
+        return self.declaration.on, self.sort, repr(sorted(self.criteria.items()))
+
+    def open(self, agent: Any) -> Listing:
+        """The rows of one agent."""
+        return self.declaration.fits(agent, sort=self.sort, **self.criteria)
+
+    def count(self, count: Callable[[Any, Listing], RowCount]) -> RowCount:
+        """The number of rows; `count` takes an agent and its rows."""
+        key = None if self._is_unsettled else ("count", self.key)
+        return self.merged.sum_counts(key, lambda agent: count(agent, self.open(agent)))
+
+    def page(self, *, after=None, before=None, size=50) -> MergedPage:
+        """One page; the arguments are those of `paging.page_of`."""
+        backwards = bool(before and not after)
+        start, page = before if backwards else after, MergedPage()
+        found, end = self._read(page, start, size, is_descending=self.sort.startswith("-") != backwards)
+        if backwards and len(found) <= size and not end:  # the beginning of the list: shown as the full first page
+            return self.page(size=size)
+        shown = found[:size]
+        onwards = shown[-1][0] if len(found) > size else end
+        onwards = onwards and encode_cursor(onwards)
+        back = start and (encode_cursor(shown[0][0]) if shown else start)
+        page.previous, page.next = (onwards, back) if backwards else (back, onwards)
+        page.rows = [(agent, row) for _key, agent, row in (reversed(shown) if backwards else shown)]
+        return page
+
+    def read_rows(self, read: Callable[[Listing], Any]) -> Iterator[tuple[Any, dict[str, Any]]]:
+        """Yield every row with its agent; `read` makes a queryset of `values` with the columns of the order."""
+        size = max(SMALLEST_BATCH, min(BATCH, ROWS_AT_ONCE // max(len(self.merged.agents), 1)))
+        streams = [self._stream(agent, read, size) for agent in self.merged.agents]
+        for _key, agent, row in heapq.merge(*streams, key=itemgetter(0), reverse=self.sort.startswith("-")):
+            yield agent, row
+
+    def _stream(self, agent, read, size):
+        listing = self.open(agent)
+        for batch in read_batches(read(listing), order=listing.order, size=size):
+            for row in batch:
+                yield _build_key(agent, row, listing.order), agent, row
+
+    def _read(self, page, start, size, *, is_descending):
+        """Read up to `size` + 1 rows after a cursor, as (key, agent, row).
+
+        With them comes the key up to which nothing is missing where reading ended early; None where it did not.
+        """
+        place = decode_cursor(start) if start else None
+        found, end = [], None
+        until = time.monotonic() + LOOKING_MS / 1000
+        agents = self._order_agents(is_descending)
+        # What a first page does not open begins here, so that no row behind it is certain.
+        floor = agents[MOST_FILES][1] if len(agents) > MOST_FILES and not place else None
+        for number, (agent, first) in enumerate(agents):
+            is_late = time.monotonic() > until
+            if first is not None:
+                certain = [row for row in found if _is_before(row[0][0], first, is_descending)]
+                if len(certain) > size:
+                    break
+                if certain and not place and (number >= MOST_FILES or is_late):
+                    found = certain
+                    end = _find_first(end, certain[-1][0], is_descending)
+                    break
+            elif is_late and not place:
+                page.unread = len(agents) - number
+                break
+            try:
+                worst = found[size][0][0] if len(found) > size else floor
+                rows, ended = self._read_agent(
+                    agent, place, worst if first is not None else None, size + 1, is_descending
+                )
+            except self.merged.unusable:
+                page.unusable.append(agent.agent_id)
+                continue
+            if first is None and not place and not self._is_unsettled:
+                begins = rows[0][0][0] if rows else ended[0] if ended else NO_ROWS
+                self.merged.kept.keep(agent.agent_id, ("first", is_descending, self.key), begins)
+            if ended:
+                end, page.is_partial = _find_first(end, ended, is_descending), True
+            found = sorted(found + rows, key=itemgetter(0), reverse=is_descending)[: size + 1]
+        else:
+            end = _find_first(end, found[-1][0], is_descending) if floor is not None and found else end
+        return [row for row in found if not end or not _is_before(end, row[0], is_descending)], end
+
+    def _order_agents(self, is_descending):
+        """The agents that may have rows, each with the value that its rows begin with, best first.
+
+        Those of which that is not known come before.
+        """
+        known, unknown = [], []
+        for agent in self.merged.agents:
+            first = self.merged.kept.find(agent.agent_id, ("first", is_descending, self.key))
+            if first is None or self._is_unsettled:
+                unknown.append((agent, None))
+            elif first != NO_ROWS:
+                known.append((agent, first))
+        return unknown + sorted(known, key=itemgetter(1), reverse=is_descending)
+
+    @property
+    def _is_unsettled(self):
+        """Whether a filter asks for what an agent's file does not have yet."""
+        return any(name in self.criteria for name in self.declaration.unsettled)
+
+    def _read_agent(self, agent, place, worst, size, is_descending):
+        """Read an agent's rows after a place of the merged list, and the key where a search ended early.
+
+        With `worst` no rows that come after this value of the first column.
+        """
+        listing = self.open(agent)
+        order = listing.order if listing.order[0].startswith("-") == is_descending else reverse_order(listing.order)
+        rows = self.declaration.read(listing.rows)
+        if place:
+            first, whose, *rest = place
+            values = [first, *rest] if whose == agent.agent_id else [first]
+            is_after = _is_before(whose, agent.agent_id, is_descending)
+            rows = filter_beyond(rows, order=order, values=values, or_at=is_after)
+        if worst is not None:
+            rows = filter_beyond(rows, order=reverse_order(order), values=[worst], or_at=True)
+        page = replace(listing, rows=rows, order=order).page(size=size)
+        end = None
+        if page.is_partial and page.next:
+            value, *rest = decode_cursor(page.next)
+            end = (value, agent.agent_id, *rest)
+        return [(_build_key(agent, row, order), agent, row) for row in page], end
+
+
+def _build_key(agent, row, order):
+    """The place of a row in the merged list."""
+    first, *rest = (get_value(row, name) for name in list_names(order))
+    return first, agent.agent_id, *rest
+
+
+def _find_first(end, other, is_descending):
+    """Whichever of two keys comes first; the first one may be None."""
+    return other if end is None or _is_before(other, end, is_descending) else end
+
+
+def _is_before(one, other, is_descending):
+    return one > other if is_descending else one < other

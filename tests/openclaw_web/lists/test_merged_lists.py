@@ -1,0 +1,194 @@
+"""Lists over all agents: order, pages in both directions, files that are opened, downloads."""
+
+import csv
+import io
+import re
+from itertools import pairwise
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agents import kept_answers
+from agents.all_agents import read_all_agents
+from agents.models import Agent
+from ledger.lists.session_list import SESSIONS
+from ledger.models import Session
+from openclaw_web.lists import merging
+from tests.factories import T0, AgentFactory, SessionFactory, TurnFactory
+from tests.ledger.transcript_records import get_text
+from tests.suite.module_rows import roll_back_rows
+
+pytestmark = pytest.mark.django_db(databases="__all__")
+ROW = re.compile(r'<td class="wide"><a class="clamp" href="/agents/(\w+)/sessions/([^"]+)/">')
+MINUTE = 60_000
+
+
+@pytest.fixture
+def both(ada, bob):
+    """Sessions of ada and of bob by turns, a minute apart."""
+    for number in range(8):
+        db = f"agent_{('ada', 'bob')[number % 2]}"
+        SessionFactory(db=db, id=f"s{number}", last_activity_at=T0 + number * MINUTE, model=f"m{number % 4}")
+
+
+def list_sessions(criteria=(), sort="-activity"):
+    return merging.MergedListing(read_all_agents(), SESSIONS, sort, dict(criteria))
+
+
+def read_rows(response):
+    return ROW.findall(get_text(response))
+
+
+def test_the_rows_of_all_agents_are_one_list(as_stranger, both):
+    page = as_stranger.get("/sessions/?segment=all")
+    assert read_rows(page) == [(("ada", "bob")[number % 2], f"s{number}") for number in range(7, -1, -1)]
+    text = get_text(page)
+    assert "Sessions of all agents" in text and "8 sessions of all agents" in text
+    assert '<a href="/agents/bob/sessions/">bob</a>' in text
+    narrow = as_stranger.get("/sessions/?model=m3")
+    assert read_rows(narrow) == [("bob", "s7"), ("bob", "s3")]
+    assert read_rows(as_stranger.get("/sessions/?segment=all&sort=activity"))[0] == ("ada", "s0")
+    assert as_stranger.get("/sessions/?after=x").status_code == 409
+
+
+def test_the_list_of_one_agent_has_no_column_of_agents(as_stranger, both):
+    page = get_text(as_stranger.get("/agents/ada/sessions/?segment=all"))
+    assert "Sessions of ada" in page and 'data-label="Agent"' not in page
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    moments=st.lists(st.tuples(st.sampled_from(["ada", "bob"]), st.integers(0, 4)), max_size=14),
+    size=st.integers(1, 5),
+    is_ascending=st.booleans(),
+)
+def test_pages_have_each_row_once_in_both_directions(moments, size, is_ascending):
+    with roll_back_rows():
+        for agent_id in ("ada", "bob"):
+            AgentFactory(agent_id=agent_id)
+        for number, (agent_id, minute) in enumerate(moments):
+            SessionFactory(db=f"agent_{agent_id}", id=f"s{number}", last_activity_at=T0 + minute * MINUTE)
+        keys = [(T0 + minute * MINUTE, agent_id, f"s{number}") for number, (agent_id, minute) in enumerate(moments)]
+        expected = sorted(keys, reverse=not is_ascending)
+        listing = list_sessions(sort="activity" if is_ascending else "-activity")
+        pages, after = [], None
+        while after or not pages:
+            pages.append(listing.page(after=after, size=size))
+            after = pages[-1].next
+        assert [row for page in pages for row in name_rows(page)] == expected
+        for earlier, later in pairwise(pages):
+            back = listing.page(before=later.previous, size=size)
+            assert name_rows(back) == name_rows(earlier)
+            assert back.next and name_rows(listing.page(after=back.next, size=size)) == name_rows(later)
+
+
+def name_rows(page):
+    return [(row.last_activity_at, agent.agent_id, row.id) for agent, row in page.rows]
+
+
+def test_a_search_that_ends_early_leaves_nothing_out(ada, bob, monkeypatch):
+    """Windows of agents end at different times; a page shows only what is certain, and the next one goes on."""
+    monkeypatch.setattr("ledger.lists.session_list.WINDOW", 3)
+    for number in range(20):
+        title = "needle" if number % 5 == 0 else "hay"
+        db = "agent_ada" if number < 14 else "agent_bob"
+        SessionFactory(db=db, id=f"s{number:02}", last_activity_at=T0 + number * MINUTE, title=title)
+    listing, after, found = list_sessions({"q": "needle"}), None, []
+    for _page in range(20):
+        page = listing.page(after=after, size=2)
+        found += [row.id for _agent, row in page.rows]
+        after = page.next
+        if not after:
+            break
+    assert found == ["s15", "s10", "s05", "s00"]
+
+
+def test_turns_of_two_agents_keep_their_links(as_stranger, ada, bob):
+    for db in ("agent_ada", "agent_bob"):
+        session = SessionFactory(db=db, id="same", title=f"Title in {db}")
+        TurnFactory(db=db, session=session, user_message_content=f"said in {db}")
+    page = get_text(as_stranger.get("/turns/"))
+    assert 'href="/agents/ada/sessions/same/?turn=' in page and 'href="/agents/bob/sessions/same/?turn=' in page
+    assert "Title in agent_ada" in page and "Title in agent_bob" in page
+
+
+@pytest.mark.parametrize("kind", ["csv", "json", "jsonl"])
+def test_a_download_has_every_row_with_its_agent(as_stranger, both, kind):
+    data = as_stranger.get(f"/sessions/?format={kind}").getvalue()
+    rows = {
+        "csv": lambda: list(csv.DictReader(io.StringIO(data.decode("utf-8-sig")))),
+        "json": lambda: orjson.loads(data),
+        "jsonl": lambda: [orjson.loads(line) for line in data.splitlines()],
+    }[kind]()
+    expected = [(("ada", "bob")[number % 2], f"s{number}") for number in range(7, -1, -1)]
+    assert [(row["agent_id"], row["id"]) for row in rows] == expected
+
+
+class TestFiles:
+    """Which files are opened, on disk."""
+
+    @pytest.fixture(autouse=True)
+    def many(self, real_files, monkeypatch):
+        from agents import services
+
+        monkeypatch.setattr(kept_answers, "SETTLED_NS", 0)
+        kept_answers._kept.clear()
+        for number in range(20):
+            agent = services.register(f"a{number:02}")
+            for row in range(3):
+                moment = T0 + (number * 10 + row) * MINUTE
+                SessionFactory(db=agent.db, id=f"s{row}", last_activity_at=moment)
+        yield
+        kept_answers._kept.clear()
+
+    def read(self, monkeypatch, **place):
+        """A page, and the agents whose rows were read for it."""
+        opened = []
+        real = SESSIONS.fits
+
+        def fits(agent, **criteria):
+            opened.append(agent.agent_id)
+            return real(agent, **criteria)
+
+        from dataclasses import replace
+
+        listing = merging.MergedListing(read_all_agents(), replace(SESSIONS, fits=fits), "-activity", {})
+        return listing.page(**place), opened
+
+    def test_only_files_whose_rows_can_be_on_the_page(self, monkeypatch):
+        first, opened = self.read(monkeypatch, size=5)
+        assert len(opened) == 20  # nothing was known of them
+        self.read(monkeypatch, size=5)  # some had a log, which is part of the file since
+        again, opened = self.read(monkeypatch, size=5)
+        assert name_rows(again) == name_rows(first) and opened == ["a19", "a18"]
+        Session.objects.using("agent_a00").filter(id="s0").update(last_activity_at=T0 + 10**9)
+        newest, opened = self.read(monkeypatch, size=5)
+        assert name_rows(newest)[0][1:] == ("a00", "s0") and opened == ["a00", "a19", "a18"]
+
+    def test_a_first_page_opens_few_files_and_the_next_goes_on(self, monkeypatch):
+        self.read(monkeypatch, size=50)
+        first, opened = self.read(monkeypatch, size=50)
+        assert len(opened) == merging.MOST_FILES and len(first) == 3 * merging.MOST_FILES and not first.is_partial
+        rows, after = name_rows(first), first.next
+        while after:
+            page, _opened = self.read(monkeypatch, after=after, size=50)
+            rows, after = rows + name_rows(page), page.next
+        assert rows == sorted(rows, reverse=True) and len(rows) == 60
+
+    def test_a_missing_file_is_named_and_the_rest_is_shown(self, as_stranger, monkeypatch):
+        from agents import databases
+
+        databases.get_path("a19").unlink()
+        page = get_text(as_stranger.get("/sessions/"))
+        assert "The database of agent a19 cannot be used" in page and "/agents/a18/sessions/s2/" in page
+
+
+def test_pages_of_one_agent_ask_for_it(as_stranger, ada):
+    assert as_stranger.get("/lint/?x=1").url == "/agents/ada/lint/?x=1"
+    AgentFactory(agent_id="bob")
+    page = get_text(as_stranger.get("/lint/?x=1"))
+    assert '<a href="/agents/bob/lint/?x=1">bob</a>' in page
+    Agent.objects.all().delete()
+    assert "No agents yet" in get_text(as_stranger.get("/lint/"))
