@@ -5,6 +5,7 @@ from html import unescape
 
 import pytest
 
+from problems.models import Problem
 from tests.factories import T0, CronJobFactory, CronRunFactory, SessionFactory
 
 ADA = "/agents/ada/cron/"
@@ -33,6 +34,19 @@ def test_adas_page_does_not_show_bobs_jobs(client):
     assert "Bob alone" not in client.get(ADA).text
     assert "Bob alone" in client.get("/agents/bob/cron/").text
     assert client.get("/agents/eve/cron/").status_code == 404
+
+
+def test_all_agents_have_one_list(as_stranger, ada, bob):
+    CronJobFactory(id="j")
+    CronJobFactory(id="k", agent_id="bob", name="Bob alone")
+    page = as_stranger.get("/cron/").text
+    assert 'href="/agents/ada/cron/j/"' in page and 'href="/agents/bob/cron/k/"' in page
+    assert "Scheduled tasks of all agents" in page and '<a href="/agents/bob/cron/">bob</a>' in page
+    moments = dict.fromkeys(("since_at", "opened_at", "last_seen_at"), T0)
+    Problem.objects.create(id="p", kind="task_overdue", agent_id="bob", subject="k", severity=62, **moments)
+    late = as_stranger.get("/cron/?overdue=on").text
+    assert "/agents/bob/cron/k/" in late and "/agents/ada/cron/j/" not in late
+    assert "No scheduled tasks" in as_stranger.get("/agents/ada/cron/?overdue=on").text
 
 
 def test_without_jobs_it_says_what_will_be_here(client):

@@ -180,16 +180,16 @@ def test_agents_without_a_day_have_one_line_instead_of_a_chart(as_admin):
     assert "No activity in this period." in text and "chart__svg" not in text
 
 
-def test_a_bar_leads_to_the_agents_of_its_day(as_admin):
+def test_a_bar_leads_to_the_turns_of_its_day_of_all_agents(as_admin):
     create_summary()
     create_summary("bob")
     create_day(turn_count=12)
     create_day(TODAY - timedelta(days=1), "bob")
     address = re.findall(r'class="chart__point" href="([^"]+)"', read_page(as_admin))[-1].replace("&amp;", "&")
-    text = as_admin.get(address).content.decode()
-    assert "Agents active on 21 Feb 2026" in text and "1 agent" in text
-    assert "/agents/ada/turns/?from=2026-02-21&amp;to=2026-02-21" in text
-    assert "bob" not in text
+    assert address == "/turns/?from=2026-02-21&to=2026-02-21"
+    assert 'href="/events/?failed=on&amp;from=2026-02-15&amp;to=2026-02-21"' in read_page(as_admin)
+    active = as_admin.get("/agents/?from=2026-02-21&to=2026-02-21").content.decode()
+    assert "Agents active on 21 Feb 2026" in active and "1 agent" in active and "bob" not in active
 
 
 def test_a_bar_of_the_only_agent_leads_to_its_turns(as_admin):
