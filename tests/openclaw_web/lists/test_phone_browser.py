@@ -193,3 +193,29 @@ def test_the_current_tab_is_in_sight(visit):
     assert tab["height"] < 40 and tab["x"] >= 0 and tab["x"] + tab["width"] <= edge
     assert page.locator(".tabs").last.bounding_box()["height"] < 48
     assert_accessible(page)
+
+
+def test_the_chosen_row_is_shown_beside_the_list(visit):
+    """The panel follows j and k, links in it lead to their pages, and a narrow window has none."""
+    page = visit("/samples/?sort=made", viewport={"width": 1440, "height": 900})
+    panel, opened, body = page.locator("#panel"), page.locator("#panel-open"), page.locator("#panel-body")
+    expect(panel).to_be_hidden()
+    page.keyboard.press("j")
+    page.keyboard.press("o")
+    expect(body).to_contain_text("Question 0")
+    page.keyboard.press("j")
+    expect(body).to_contain_text("Question 1")
+    expect(opened).to_have_attribute("href", re.compile("/samples/s1/"))
+    expect(page.locator("tr[aria-current]")).to_have_count(1)
+    assert_accessible(page)
+    page.keyboard.press("Escape")
+    expect(panel).to_be_hidden()
+    page.locator("[data-rows] tbody tr").nth(2).locator("td").last.click()
+    expect(body).to_contain_text("Question 2")
+    opened.click()
+    expect(page).to_have_url(re.compile("/samples/s2/"))
+    page.set_viewport_size({"width": 900, "height": 900})
+    page.go_back()
+    page.keyboard.press("j")
+    page.keyboard.press("o")
+    expect(panel).to_be_hidden()

@@ -1,0 +1,69 @@
+/* The panel beside a list: the page of the chosen row. A click on a row or o opens it, j and k walk and it follows, Escape closes it; Enter and every link lead to the page itself. */
+"use strict";
+
+const panel = document.getElementById("panel");
+const panelBody = document.getElementById("panel-body");
+const isWide = window.matchMedia("(min-width: 1100px)");
+const ADDRESSES = ["href", "action", "formaction", "hx-get", "hx-post"];
+let shownRow = null;
+let waitingToShow = 0;
+
+const rowOf = (node) => node instanceof Element && node.closest("table[data-rows] > tbody > tr:has(a[href])");
+
+function closePanel() {
+  shownRow?.removeAttribute("aria-current");
+  shownRow = null;
+  panel.hidden = true;
+  root.classList.remove("has-panel");
+  panelBody.replaceChildren();
+}
+
+/* Addresses of the page, which may be relative to it, lead to the same places from here. */
+function placeAddresses(part, address) {
+  for (const name of ADDRESSES) {
+    for (const node of part.querySelectorAll(`[${name}]`)) node.setAttribute(name, new URL(node.getAttribute(name), address).href);
+  }
+}
+
+async function showRow(row) {
+  const link = row && row.querySelector("a[href]");
+  if (!link || row === shownRow || !isWide.matches) return;
+  shownRow?.removeAttribute("aria-current");
+  shownRow = row;
+  row.setAttribute("aria-current", "true");
+  const answer = await fetch(link.href).catch(() => null);
+  const text = answer?.ok ? await answer.text() : "";
+  if (row !== shownRow) return; /* another row was chosen meanwhile */
+  const main = new DOMParser().parseFromString(text, "text/html").getElementById("main");
+  if (!main) {
+    closePanel();
+    showFailure();
+    return;
+  }
+  placeAddresses(main, link.href);
+  for (const bar of main.querySelectorAll("nav, [data-panel-leaves]")) bar.remove();
+  document.getElementById("panel-open").href = link.href;
+  panelBody.replaceChildren(...main.childNodes);
+  panelBody.scrollTop = 0;
+  panel.hidden = false;
+  root.classList.add("has-panel");
+  window.htmx.process(panelBody);
+  announce(panelBody.querySelector("h1")?.textContent.trim() || "");
+}
+
+document.addEventListener("click", (event) => {
+  if (!event.target.closest("a, button, input, label, select, summary, textarea") && !String(window.getSelection())) showRow(rowOf(event.target));
+});
+document.getElementById("panel-close").addEventListener("click", closePanel);
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && !panel.hidden) closePanel();
+  else if (event.key === "o" && isShortcut(event)) showRow(rowOf(document.activeElement));
+});
+document.addEventListener("focusin", (event) => {
+  window.clearTimeout(waitingToShow);
+  const row = rowOf(event.target);
+  if (row && !panel.hidden) waitingToShow = window.setTimeout(showRow, 150, row);
+});
+document.addEventListener("htmx:afterSwap", (event) => {
+  if (event.target.id === "list-part") closePanel();
+});
