@@ -8,6 +8,8 @@ from .models import Agent
 
 
 def read_all_agents() -> Merged:
-    """Return all agents. No file is opened."""
-    agents = list(Agent.objects.only("agent_id").order_by("agent_id"))
-    return Merged(agents, KeptAnswers(), databases.UnusableAgent)
+    """Return all agents. No file is opened; those without one are told apart."""
+    agents = {row.agent_id: row for row in Agent.objects.only("agent_id").order_by("agent_id")}
+    lost = [name for name in agents if databases.is_on_disk(name) and not databases.get_path(name).exists()]
+    found = [row for name, row in agents.items() if name not in lost]
+    return Merged(found, lost, KeptAnswers(), databases.UnusableAgent)

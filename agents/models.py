@@ -40,7 +40,7 @@ class Agent(models.Model):
         return self.agent_id
 
     def get_absolute_url(self):
-        return reverse("ledger:session_list", args=[self.agent_id])
+        return reverse("overview:overview", args=[self.agent_id])
 
     @property
     def db(self):

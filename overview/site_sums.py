@@ -105,22 +105,36 @@ def _find_first_span():
     return day_before(last, KEPT_DAYS - 1) if last else ""
 
 
-def read_spans(first: str, last: str) -> Mapping[str, SpanSums]:
-    """Read the sums of the spans from `first` to `last`, both included.
+def read_spans(first: str, last: str, agent_id: str = "") -> Mapping[str, SpanSums]:
+    """Read the sums of the spans from `first` to `last`, both included, of all agents or of one.
 
     Both are of the same kind.
     """
-    rows = SiteSpan.objects.filter(span__gte=first, span__lte=last)
-    rows = rows.filter(span__contains="T") if "T" in first else rows.exclude(span__contains="T")
-    return {
-        row.span: SpanSums(
-            Counter({name: getattr(row, name) for name in (*COUNTS, *WRITES)}),
-            row.cost_usd,
-            latency.merge_counts([row.latency_json]),
-            read_models(row.models_json),
-        )
-        for row in rows
-    }
+    activity = AgentHour if "T" in first else AgentDailyStat
+    if not agent_id:
+        return _read_rows(SiteSpan.objects.filter(span__gte=first, span__lte=last), "T" in first)
+    column = SOURCES[activity]
+    bounds = {f"{column}__gte": first, f"{column}__lte": last}
+    spans = dict(_read_rows(activity.objects.filter(agent_id=agent_id, **bounds), "T" in first))
+    writes = MemorySpan.objects.filter(agent_id=agent_id, span__gte=first, span__lte=last)
+    for span, sums in _read_rows(writes, "T" in first).items():
+        spans.setdefault(span, SpanSums()).add(sums)
+    return spans
+
+
+def _read_rows(rows, are_hours):
+    """The sums of rows of one table by their span; columns that it does not have are left out."""
+    sums = {}
+    for row in rows:
+        span = getattr(row, SOURCES.get(type(row), "span"))
+        if ("T" in span) == are_hours:
+            sums[span] = SpanSums(
+                Counter({name: getattr(row, name, 0) for name in (*COUNTS, *WRITES)}),
+                getattr(row, "cost_usd", None),
+                latency.merge_counts([getattr(row, "latency_json", "")]),
+                read_models(getattr(row, "models_json", "")),
+            )
+    return sums
 
 
 def find_last_moment() -> int | None:

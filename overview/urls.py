@@ -1,10 +1,12 @@
 from django.urls import path
 
+from agents.routes import agent_paths
+
 from . import views
 
 app_name = "overview"
 urlpatterns = [
-    path("", views.overview, name="overview"),
+    *agent_paths("", views.overview, name="overview"),
     path("agents/", views.agent_list, name="agent_list"),
     path("operations/memory/", views.memory_list, name="memory_list"),
     path("healthz", views.healthz, name="healthz"),

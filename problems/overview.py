@@ -37,13 +37,13 @@ class ProblemPanel:
     calm: str
 
 
-def build_problem_panel(user: Any) -> ProblemPanel:
-    """Build the panel of a person: at most eight problems, the worst first.
+def build_problem_panel(user: Any, **whose: str) -> ProblemPanel:
+    """Build the panel of a person: at most eight problems, the worst first; with `agent_id` those of an agent.
 
     More than three of one kind are shown where no other problem is left: one machine that was off makes every task
     overdue.
     """
-    rows = list(open_rows().filter(kind__in=kinds.visible_to(user))[:LOOKED_AT])
+    rows = list(open_rows().filter(kind__in=kinds.visible_to(user), **whose)[:LOOKED_AT])
     causes = find_causes(user, rows)
     worst = [row for row in rows if row.id not in causes]
     chosen = _choose(worst)

@@ -38,11 +38,12 @@ NO_ROWS = "no rows"  # kept of an agent without a matching row
 class Merged:
     """Several agents whose lists are shown as one.
 
-    `agents` have an `agent_id`; `kept` keeps what was read of their files (`agents.kept_answers.KeptAnswers`);
-    `unusable` is the error of reading a file that cannot be used.
+    `agents` have an `agent_id`, `lost` are the ids of those without a file; `kept` keeps what was read of their files
+    (`agents.kept_answers.KeptAnswers`); `unusable` is the error of reading a file that cannot be used.
     """
 
     agents: list[Any]
+    lost: list[str]
     kept: Any
     unusable: type[Exception]
 
@@ -121,7 +122,7 @@ class MergedListing:
     def page(self, *, after=None, before=None, size=50) -> MergedPage:
         """One page; the arguments are those of `paging.page_of`."""
         backwards = bool(before and not after)
-        start, page = before if backwards else after, MergedPage()
+        start, page = before if backwards else after, MergedPage(unusable=[*self.merged.lost])
         found, end = self._read(page, start, size, is_descending=self.sort.startswith("-") != backwards)
         if backwards and len(found) <= size and not end:  # the beginning of the list: shown as the full first page
             return self.page(size=size)

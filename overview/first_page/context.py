@@ -8,6 +8,7 @@ from django.db.models import Count
 
 from agents import omissions, unread_parts
 from agents.claims import find_home_names
+from agents.models import Agent
 from openclaw_web.pages.small_charts import Sparkline
 from problems.overview import build_problem_panel
 from problems.words import open_rows
@@ -22,6 +23,7 @@ from ..activity import (
     read_summaries,
     sum_summaries,
 )
+from ..agent_facts import read_facts
 from ..models import AgentSummary
 from ..ranges import LABELS, find_range, read_range_name
 from ..site_sums import find_last_moment, read_spans
@@ -44,43 +46,47 @@ class AgentLine:
     overdue: int
 
 
-def build_context(query: Mapping[str, str], user: Any) -> dict[str, Any]:
-    """Build the context of the page for the query of its address and a user."""
-    agents = read_summaries("-last_activity_at")
+def build_context(query: Mapping[str, str], user: Any, agent: Agent | None = None) -> dict[str, Any]:
+    """Build the context of the page of all agents, or of one, for the query of its address and a user."""
+    whose = {"agent_id": agent.agent_id} if agent else {}
+    agents = [row for row in read_summaries("-last_activity_at") if not agent or row.agent_id == agent.agent_id]
     context: dict[str, Any] = {
-        "first_import": find_first_import(bool(agents)),
+        "agent": agent,
+        "first_import": None if agent else find_first_import(bool(agents)),
         "notes": [
             *[unread_parts.describe_newer(key, parts) for key, parts in unread_parts.find_newer_parts()],
             future_times.describe_future(future_times.count_future(agents)),
         ],
-        "left_out": omissions.describe_omissions(),
+        "left_out": omissions.describe_omissions(**whose),
         "totals": sum_summaries(agents),
         "agents": [],
-        "needs": build_problem_panel(user),
+        "needs": build_problem_panel(user, **whose),
+        "facts": None,
     }
     if not agents:
         return context
-    overview, is_shifted = build_overview(read_range_name(query), agents)
+    overview, is_shifted = build_overview(read_range_name(query), agents, **whose)
     return context | {
         "overview": overview,
         "is_shifted": is_shifted,
         "ranges": LABELS,
         "tiles": build_tiles(overview),
         "charts": [build_activity_chart(overview), build_cost_chart(overview)],
-        "changed_lines": memory_panel.read_changed_lines(),
-        "sessions": newest_sessions.read_newest_sessions(),
+        "changed_lines": memory_panel.read_changed_lines(**whose),
+        "sessions": newest_sessions.read_newest_sessions(**whose),
+        "facts": read_facts(agent, overview.period) if agent else None,
         "agents": _build_agent_lines(overview, agents[:AGENTS_SHOWN]),
         "homes": find_home_names(),
     }
 
 
-def build_overview(name: str, agents: Sequence[AgentSummary]) -> tuple[Overview, bool]:
-    """Build the sums of a range.
+def build_overview(name: str, agents: Sequence[AgentSummary], agent_id: str = "") -> tuple[Overview, bool]:
+    """Build the sums of a range, of all agents or of one.
 
     Also returns whether it ends before now, with the last activity.
     """
-    period, is_shifted = find_range(name, find_last_moment())
-    sums = read_spans(period.before.first_span, period.last_span)
+    period, is_shifted = find_range(name, agents[0].last_activity_at if agent_id else find_last_moment())
+    sums = read_spans(period.before.first_span, period.last_span, agent_id)
     return Overview.from_sums(name, period, sums, agents), is_shifted
 
 

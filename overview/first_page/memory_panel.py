@@ -67,9 +67,11 @@ def forget_words() -> None:
     NewestWrite.objects.all().delete()
 
 
-def read_changed_lines() -> list[ChangedLine]:
-    """Read the last lines that changed in any memory file, newest first."""
-    writes = NewestWrite.objects.filter(created_at__lte=clock.now_ms()).order_by("-created_at", "audit_id")[:KEPT]
+def read_changed_lines(**whose: str) -> list[ChangedLine]:
+    """Read the last lines that changed in any memory file, or in one of an `agent_id`, newest first."""
+    writes = NewestWrite.objects.filter(created_at__lte=clock.now_ms(), **whose).order_by("-created_at", "audit_id")[
+        :KEPT
+    ]
     return [line for write in writes for line in _build_lines(write)][:LINES]
 
 

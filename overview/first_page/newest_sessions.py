@@ -78,9 +78,9 @@ def forget_words() -> None:
     NewestSession.objects.update(title="", words="", speaker="")
 
 
-def read_newest_sessions() -> list[NewestSession]:
-    """Read the newest sessions of all agents, the last active first."""
-    rows = NewestSession.objects.filter(last_activity_at__lte=clock.now_ms())
+def read_newest_sessions(**whose: str) -> list[NewestSession]:
+    """Read the newest sessions of all agents, or of one `agent_id`, the last active first."""
+    rows = NewestSession.objects.filter(last_activity_at__lte=clock.now_ms(), **whose)
     return list(rows.order_by("-last_activity_at", "agent_id", "session_id")[:SHOWN])
 
 

@@ -72,3 +72,8 @@ def test_the_number_of_queries_of_a_range_does_not_grow(as_admin, django_assert_
         # session, user; agents, their days, writes, repeats and homes, and what their files have to hold
         with django_assert_max_num_queries(9):
             as_admin.get("/agents/?from=2026-01-01&to=2026-02-21")
+
+
+def test_the_page_of_an_agent_without_an_import_says_so(as_admin, ada):
+    assert "Nothing imported yet" in as_admin.get("/agents/ada/").text
+    assert as_admin.get("/agents/nobody/").status_code == 404

@@ -79,6 +79,7 @@ def count_rows(client, address):
     return len(orjson.loads(response.getvalue()))
 
 
+FACTS = re.compile(r'<dt><a href="([^"]+)">[^<]*</a></dt>\s*<dd>([\d,]+) (?:results?|sessions?)')
 COUNTED = ("Turns", "Errors", "Written", "Memory: written", "Rolled back", "Refused", "Sessions")
 
 
@@ -99,6 +100,12 @@ def test_every_number_that_is_a_link_equals_its_list(as_admin, tmp_path, real_fi
         fork.add({**assistant("that"), "timestamp": AT.format(day=3, hour=10, minute=1)})
     run(home)
     pages = [as_admin.get(f"/?range={name}").text, as_admin.get("/agents/").text]
+    for agent in agents:
+        own = as_admin.get(f"/agents/{agent}/?range={name}").text
+        assert set(re.findall(r"/agents/(\w+)/", own.partition('id="main"')[2])) == {agent}
+        for address, number in FACTS.findall(own):
+            assert count_rows(as_admin, html.unescape(address)) == int(number.replace(",", "")), (number, address)
+        pages.append(own)
     pages += [
         as_admin.get(address).text for _label, _number, address in find_links(pages[0]) if address[:9] == "/agents/?"
     ]

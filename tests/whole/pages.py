@@ -229,7 +229,7 @@ ROWS = (
     Page("overview:agent_list", "viewer", "/agents/", "Agents", 6, PLAIN),
     apart("overview:healthz", ANYBODY, WORD),
     Page("overview:memory_list", "viewer", "/operations/memory/", "Memory in prompts", 5, PLAIN, on="memory"),
-    Page("overview:overview", "viewer", "/", "Overview", 17, PLAIN),
+    Page("overview:overview", "viewer", "/", "Overview", 18, PLAIN),
     Page("people:account", "viewer", "/account/", "{person}", 3, PLAIN),
     Page("people:audit_list", "admin", "/operations/audit/", "Audit log", 7, PLAIN, on="audit", is_counted=True),
     Page("people:invitation_list", "admin", "/operations/invitations/", "Open invitations", 3, PLAIN),
@@ -283,5 +283,19 @@ TABLE = {page.route: page for page in ROWS}
 GETS = {route: page for route, page in TABLE.items() if page.method == "GET"}
 POSTS = sorted(TABLE.keys() - GETS.keys())
 PAGES = {route: page for route, page in GETS.items() if page.heading}
+# Second pages of some routes: of all agents, or of one.
+SECOND = (
+    Page("artifacts:artifact_list", "viewer", "/artifacts/", "Artifacts of all agents", 20, ONE),
+    Page("automation:cron_list", "viewer", "/cron/", "Scheduled tasks of all agents", 6, ONE),
+    Page("gate:call_list", "viewer", "/gate/calls/", "Gate calls of all agents", 20, ONE),
+    Page("gate:decision_list", "viewer", "/gate/", "Decisions of all agents", 20, ONE),
+    Page("guardian:audit_list", "viewer", "/writes/", "Writes of all agents", 20, ONE),
+    Page("ledger:event_list", "viewer", "/events/", "Records of all agents", 20, ONE, is_counted=True),
+    Page("ledger:session_list", "viewer", "/sessions/", "Sessions of all agents", 20, ONE),
+    Page("ledger:turn_list", "viewer", "/turns/", "Turns of all agents", 20, ONE),
+    Page("operations:lint_list", "viewer", "/lint/", "Choose an agent", 5, ONE),
+    Page("overview:overview", "viewer", "", "{agent}", 25, PLAIN),
+)
+PAGES |= {f"{page.route}, second": page for page in SECOND}
 BEFORE_SIGN_IN = {route for route, page in PAGES.items() if page.role == ANYBODY}
 LISTS = {page.on: page for page in PAGES.values() if page.on}

@@ -182,7 +182,7 @@ class TestFiles:
 
         databases.get_path("a19").unlink()
         page = get_text(as_stranger.get("/sessions/"))
-        assert "The database of agent a19 cannot be used" in page and "/agents/a18/sessions/s2/" in page
+        assert "the databases of these agents cannot be used: a19" in page and "/agents/a18/sessions/s2/" in page
 
 
 def test_pages_of_one_agent_ask_for_it(as_stranger, ada):
