@@ -2,19 +2,22 @@
 
 from django.conf import settings
 from django.db.models import Q
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from agents.models import Agent
 from jobs import services as jobs
 from jobs.notices import redirect_after_start
 from ledger.lists.rejected_list import REJECTED
+from openclaw_web.errors import Refused
 from openclaw_web.lists.declaration import shows
 from openclaw_web.lists.list_response import render_list
-from openclaw_web.pages.html import render_page
+from openclaw_web.pages.html import read_form, render_page
 from openclaw_web.pages.not_found_page import MissingPart
 from openclaw_web.pages.roles import needs
 from overview.models import AgentSummary
 
+from .folder_choice import FolderForm, find_home
 from .skipped_list import SKIPPED
 
 
@@ -23,6 +26,29 @@ from .skipped_list import SKIPPED
 def collect_start(request):
     """Queue an import of the configured home and go to the new or active job."""
     job = jobs.start("collect", {"source": str(settings.STATE_DIR)}, by=request.user.username)
+    return redirect_after_start(request, job)
+
+
+@require_safe
+@needs("admin")
+def folder_choose(request):
+    """Ask for a folder on this machine; with `folder`, show what an import would find there."""
+    form = FolderForm(request.GET if "folder" in request.GET else {"folder": str(settings.STATE_DIR)})
+    context = {"form": form, "home": None, "problem": ""}
+    if "folder" in request.GET and form.is_valid():
+        try:
+            context["home"] = find_home(form.cleaned_data["folder"])
+        except Refused as exc:
+            context["problem"] = exc.sentence
+    return render_page(request, "collecting/folder.html", context, status=409 if context["problem"] else 200)
+
+
+@require_POST
+@needs("admin")
+def folder_import(request):
+    """Queue an import of a folder that was looked at and go to the job."""
+    folder = read_form(FolderForm(request.POST), _("Write the path of a folder."))["folder"]
+    job = jobs.start("collect", {"source": find_home(folder).root}, by=request.user.username)
     return redirect_after_start(request, job)
 
 

@@ -227,6 +227,7 @@ ROWS = (
     Page("operations:system", "operator", "/operations/", "Problems", 8, PLAIN, on="problems"),
     part("operations:system_needs", "operator", "/operations/needs/", 4, PLAIN, NUMBER),
     Page("overview:agent_list", "viewer", "/agents/", "Agents", 6, PLAIN),
+    Page("collecting:folder_choose", "admin", "/operations/folder/", "Import a folder", 3, ONE),
     apart("overview:healthz", ANYBODY, WORD),
     Page("overview:memory_list", "viewer", "/operations/memory/", "Memory in prompts", 5, PLAIN, on="memory"),
     Page("overview:overview", "viewer", "/", "Overview", 18, PLAIN),
@@ -268,7 +269,7 @@ FORMS = {
         problems:problem_close problems:problem_mute problems:problem_seen problems:problem_unmute
     """,
     "admin": """
-        datasets:version_anew
+        collecting:folder_import datasets:version_anew
         artifacts:artifact_remove artifacts:artifact_verify episodes:capture_set episodes:policy_set
         episodes:retention_start gate:own_gate_switch guardian:own_guardian_switch
         operations:artifact_store_clear operations:backup_create operations:backup_drill operations:backup_verify
