@@ -5,13 +5,16 @@ The part is for HTMX, which swaps it into the page.
 
 from dataclasses import replace
 
+from django.shortcuts import redirect
 from django.utils.text import capfirst
 
 from ..pages.html import render_page
 from . import segments
-from .filters import cell_labels, download_rows, file_name
+from .filter_line import build_line, read_line
+from .filters import LINE, STRIP, DayFilters, cell_labels, download_rows, file_name
 from .list_counts import RowCount, count_rows, format_count
 from .paging import read_cursors
+from .strip import ALONE_MS, INLINE_MS, choose_unit, count_by_time, draw_strip, get_moment
 
 COUNTING_MS = 8  # the longest time that a list waits for the number in its title
 
@@ -20,13 +23,24 @@ def render_list(request, template, declaration, *, agent=None, filters=None, wor
     """Answer with the list `declaration` as its page, its part or its file.
 
     The answer is the part below the filter form for HTMX, and a file when the address has a `format`. `filters` are
-    validated filters where they are not just those of the address; `words` replace those of the declaration.
+    validated filters where they are not just those of the address; `words` replace those of the declaration. A line of
+    filters is answered with a redirect to the address that it stands for.
     """
-    filters, whose = filters or declaration.filters(request.GET).validate(), agent or request.user
+    whose, typed, problems = agent or request.user, request.GET.get(LINE), []
+    if typed is not None:
+        form = declaration.filters(request.GET)
+        form.offer(whose)
+        request.GET, problems = read_line(form, request.GET)  # the links of the page are those of what was understood
+        filters = declaration.filters(request.GET).validate()
+        if not problems and not request.htmx:
+            return redirect(request.path + filters.query_with(format=filters.cleaned_data["format"] or None))
+    filters = filters or declaration.filters(request.GET).validate()
     _skip_empty_segment(declaration, whose, filters)
     listing = declaration.fits(whose, sort=filters.sorting, **filters.criteria)
     if filters.cleaned_data["format"]:
         return _stream_file(request, declaration, filters, listing, str(agent or ""))
+    if request.htmx and request.GET.get(STRIP):
+        return render_page(request, template, _build_strip(request, declaration, whose, filters), partial="list_strip")
     page = replace(listing, rows=declaration.read(listing.rows)).page(**read_cursors(request))
     filters.offer(whose)
     table_context = {"labels": cell_labels(declaration.columns), **declaration.prepare(page, filters, whose)}
@@ -36,7 +50,10 @@ def render_list(request, template, declaration, *, agent=None, filters=None, wor
         **({"agent": agent} if agent else {}),
         **_build_heading(words or declaration.words, row_count, page, {"agent": agent}),
         **_build_segments(declaration, whose, filters, page, amounts),
+        **_build_strip(request, declaration, whose, filters),
         "filters": filters,
+        "line": build_line(filters, typed, problems),
+        "is_typed": typed is not None,
         "page": page,
         "heads": filters.heads(declaration.columns),
         "orders": filters.orders(declaration.columns),
@@ -48,7 +65,7 @@ def render_list(request, template, declaration, *, agent=None, filters=None, wor
     }
     response = render_page(request, template, context, partial="list_part", status=status)
     if request.htmx:  # the form sends its empty fields as well
-        response["HX-Push-Url"] = request.path + filters.query
+        response["HX-Push-Url"] = request.get_full_path() if problems else request.path + filters.query
     return response
 
 
@@ -104,6 +121,20 @@ def _build_segments(declaration, whose, filters, page, amounts):
     return {"segments": parts, "segments_label": parts and filters.SEGMENTS.label, "elsewhere": elsewhere}
 
 
+def _build_strip(request, declaration, whose, filters):
+    """Context of the bars above the rows, or `is_strip_late` where these take longer than a page may.
+
+    The request for the bars alone, and the link to them, have more time. Without time enough there are none.
+    """
+    if not isinstance(filters, DayFilters):
+        return {"strip": None, "is_strip_late": False}
+    is_alone, unit = bool(request.GET.get(STRIP)), choose_unit(filters)
+    listing = declaration.fits(whose, sort=filters.DEFAULT, **filters.criteria)
+    counts = count_by_time(listing, get_moment(filters), unit, ALONE_MS if is_alone else INLINE_MS)
+    strip = draw_strip(counts, filters, unit) if counts else None
+    return {"strip": strip, "is_strip_late": counts is None and not is_alone}
+
+
 def _build_bar(views, on, filters):
     """Context of the bar above a list: filters in force, saved views, the current view."""
     query = filters.query
@@ -131,4 +162,4 @@ def _build_heading(words, row_count, page, names):
     # Only this part gets a capital: another language may begin the sentence with the name of the agent.
     numbers = {"count": count, "shown": capfirst(format_count(row_count, at_least=count))}
     counted = words.counted % (names | numbers) if count else ""
-    return {"words": words, "title": str(words.uncounted) % names, "counted": counted}
+    return {"words": words, "title": str(words.uncounted) % names, "counted": counted, **numbers}
