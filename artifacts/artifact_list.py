@@ -41,7 +41,6 @@ class ArtifactFilters(DayFilters):
     """The filters of the list of artifacts."""
 
     ORDERS, DEFAULT = {"time": ("created_at", "id"), "size": ("bytes", "id")}, "-time"
-    RARE = ("kind", "session", "size", "each")
     CHIPS = {"q": _("Summary or handle")}
     DESCRIPTIONS = {
         "each": "list every use; otherwise each artifact once, at its latest use",

@@ -40,7 +40,7 @@ def folder_choose(request):
             context["home"] = find_home(form.cleaned_data["folder"])
         except Refused as exc:
             context["problem"] = exc.sentence
-    return render_page(request, "collecting/folder.html", context, status=409 if context["problem"] else 200)
+    return render_page(request, "collecting/folder_choose.html", context, status=409 if context["problem"] else 200)
 
 
 @require_POST

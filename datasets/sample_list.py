@@ -38,7 +38,6 @@ class SampleFilters(DayFilters):
 
     ORDERS, DEFAULT = {"made": ("created_at", "id")}, "-made"
     HIDDEN = ("status", "session")
-    RARE = ("reason", "prompted_by", "ending", "not_checked", "not_fully_scanned")
     DESCRIPTIONS = {
         "by": "user name",
         "edited": "only samples whose reply was edited",

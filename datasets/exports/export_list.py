@@ -24,7 +24,6 @@ class ExportFilters(DayFilters):
     """The filters of the list of exports."""
 
     ORDERS, DEFAULT = {"when": ("exported_at", "id")}, "-when"
-    RARE = ("task", "by")
     DESCRIPTIONS = {"by": "user name"}
     export_format = forms.ChoiceField(label=_("Format"), required=False, choices=words.FORMAT_WORDS.items())
     task = forms.ChoiceField(label=_("Task"), required=False, choices=words.TASK_WORDS.items())

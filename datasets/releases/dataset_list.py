@@ -18,7 +18,6 @@ class DatasetFilters(DayFilters):
     """The filters of the list of datasets."""
 
     ORDERS, DEFAULT = {"made": ("created_at", "id")}, "-made"
-    RARE = ("by",)
     DESCRIPTIONS = {"name": "a part of the name", "by": "user name"}
     name = forms.CharField(label=_("Name"), required=False, max_length=120)
     by = forms.CharField(label=_("By"), required=False, max_length=150)

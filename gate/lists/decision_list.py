@@ -43,7 +43,6 @@ class DecisionFilters(AgentFilters):
     """The filters of the list of decisions."""
 
     ORDERS, DEFAULT = {"time": ("created_at", "place")}, "-time"
-    RARE = ("session", "prompt", "verdict", "origin", "unmatched")
     OFFERED, TABLE, WORDS = {"model": "llm_model", "prompt": "prompt_version"}, "memory_gate_decisions", {}
     CHIPS = {"q": _("Reason or fact")}
     DESCRIPTIONS = {

@@ -59,7 +59,6 @@ class AuditFilters(DayFilters):
     SEGMENTS = SEGMENTS
     ORDERS, DEFAULT = {"time": ("created_at", "place")}, "-time"
     HIDDEN = ("rule", "decision", "turn")
-    RARE = ("session", "origin", "unmatched", "flagged")
     CHIPS = {"q": _("Fact or reason")}
     DESCRIPTIONS = {
         "session": list_context.SESSION,

@@ -39,7 +39,6 @@ class EventFilters(AgentFilters):
 
     ORDERS, DEFAULT = {"time": ("created_at", "place")}, "-time"
     HIDDEN = ("counted",)
-    RARE = ("model", "session")
     OFFERED = {"model": "model"}
     CHIPS = AgentFilters.CHIPS | {"q": _("Text")}
     DESCRIPTIONS = AgentFilters.DESCRIPTIONS | {

@@ -58,7 +58,6 @@ class SessionFilters(AgentFilters):
         },
         "-activity",
     )
-    RARE = ("origin", "state", "cost", "tokens")
     OFFERED = {"channel": "channel_id", "origin": "origin", "model": "model"}
     CHIPS = AgentFilters.CHIPS | {"q": _("Title")}
     DESCRIPTIONS = AgentFilters.DESCRIPTIONS | {

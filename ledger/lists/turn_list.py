@@ -41,7 +41,6 @@ class TurnFilters(AgentFilters):
 
     ORDERS, DEFAULT = {"time": ("created_at", "place")}, "-time"
     HIDDEN = ("counted",)
-    RARE = ("session", "cost", "tokens", "slow", "answer", "delivery", "branches")
     OFFERED = {"model": "model"}
     CHIPS = AgentFilters.CHIPS | {"q": _("Message"), "slow": _("Minimum duration")}
     DESCRIPTIONS = AgentFilters.DESCRIPTIONS | {

@@ -6,7 +6,7 @@ How to add a list: docs/lists.md.
 """
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
@@ -30,7 +30,9 @@ TYPES = {
 }
 DAY_MS, MINUTE_MS = 86_400_000, 60_000
 MINUTE = "%Y-%m-%dT%H:%M"
-BESIDE = {"after", "before", "sort", "format"}  # parameters of a list's address that are no filters
+LINE = "filter"  # all filters in one line: `filter_line`
+STRIP = "strip"  # only the bars above the rows: `strip`
+BESIDE = {"after", "before", "sort", "format", LINE, STRIP}  # parameters of a list's address that are no filters
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}", re.ASCII)
 WRITTEN_AT_ONCE = 500  # rows of a file
 BIGGEST = 2**53  # the largest number of tokens or records that an address may name
@@ -60,7 +62,6 @@ class Control:
     choices: list[tuple[str, str]]
     longest: int | None
     has_help: bool
-    is_first: bool = False  # whether the key / focuses it: the first search field, else the first of all
 
 
 class DayField(forms.DateField):
@@ -91,7 +92,6 @@ class ListFilters(forms.Form):
     ORDERS: dict[str, tuple[str, ...]] = {}
     DEFAULT = ""
     HIDDEN: tuple[str, ...] = ()  # filters that only links set
-    RARE: tuple[str, ...] = ()  # filters that the form folds away
     PLACE: tuple[str, ...] = ()  # fields that say which list it is: clearing the filters keeps them
     SEGMENTS: segments.Segments | None = None  # parts of the list; a page without filters shows the first
     DESCRIPTIONS: dict[str, str] = {}  # of fields, in the documentation of the API
@@ -253,24 +253,13 @@ class ListFilters(forms.Form):
 
         Fields that only links set are left out while they are empty.
         """
-        names = [name for name in self.fields if name not in ("sort", "format", segments.NAME, *self.RARE)]
-        controls = [control for control in map(self._build_control, names) if control.kind != "hidden" or control.value]
-        visible = [control for control in controls if control.kind != "hidden"]
-        first = next((control for control in visible if control.kind == "search"), visible[0] if visible else None)
-        return [replace(control, is_first=True) if control is first else control for control in controls]
-
-    def rare_controls(self):
-        """The `Control` of each field that the form folds away."""
-        return list(map(self._build_control, self.RARE))
+        names = [name for name in self.fields if name not in ("sort", "format", segments.NAME)]
+        controls = map(self._build_control, names)
+        return [control for control in controls if control.kind != "hidden" or control.value]
 
     def helps(self):
         """`(id, sentence)` of every text field with a help text."""
         return [(f"id_{name}_help", field.help_text) for name, field in self.fields.items() if field.help_text]
-
-    @property
-    def is_rare_chosen(self):
-        """Whether one of the filters that the form folds away is in force."""
-        return any(name in self.RARE for name in self.chosen)
 
     def _build_control(self, name):
         field, value = self.fields[name], self.data.get(name, "")

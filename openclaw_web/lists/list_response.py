@@ -8,6 +8,7 @@ from functools import partial
 from itertools import islice
 from urllib.parse import quote
 
+from django.shortcuts import redirect
 from django.utils.text import capfirst
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
@@ -15,10 +16,12 @@ from django.utils.translation import gettext_lazy as _
 from ..pages.html import render_page
 from . import segments
 from .declaration import PLAIN
-from .filters import cell_labels, download_rows, file_name
+from .filter_line import build_line, read_line
+from .filters import LINE, STRIP, DayFilters, cell_labels, download_rows, file_name
 from .list_counts import RowCount, count_rows, format_count
-from .merging import MOST_SORTED, Merged, MergedListing
+from .merging import MOST_FILES, MOST_SORTED, Merged, MergedListing
 from .paging import WINDOW, list_names, read_batches, read_cursors
+from .strip import ALONE_MS, INLINE_MS, choose_unit, count_by_time, draw_strip, get_moment
 
 COUNTING_MS = 8  # the longest time that a list waits for the number of its rows
 AGENT = ("", _("Agent"), False, PLAIN)  # the last column of a list of all agents
@@ -29,32 +32,46 @@ def render_list(request, template, declaration, *, agent=None, filters=None, wor
 
     The answer is the part below the filter form for HTMX, and a file when the address has a `format`. `agent` is an
     agent or `Merged` for a list of agents' rows. `filters` are validated filters where they are not just those of the
-    address; `words` replace those of the declaration.
+    address; `words` replace those of the declaration. A line of filters is answered with a redirect to the address that
+    it stands for.
     """
-    whose = agent or request.user
-    filters = filters or declaration.filters(request.GET)
+    whose, typed, problems = agent or request.user, request.GET.get(LINE), []
     is_merged = isinstance(agent, Merged)
     if is_merged:
         declaration = replace(declaration, columns=(*declaration.columns, AGENT))
-        if len(agent.agents) > MOST_SORTED:
-            name = filters.DEFAULT.removeprefix("-")
-            filters.ORDERS = {name: filters.ORDERS[name]}
+    if typed is not None:
+        form = declaration.filters(request.GET)
+        _offer_values(declaration, form, whose)
+        request.GET, problems = read_line(form, request.GET)  # the links of the page are those of what was understood
+        filters = declaration.filters(request.GET)
+    filters = filters or declaration.filters(request.GET)
+    if is_merged and len(agent.agents) > MOST_SORTED:
+        name = filters.DEFAULT.removeprefix("-")
+        filters.ORDERS = {name: filters.ORDERS[name]}
     filters.validate()
+    if typed is not None and not problems and not request.htmx:
+        return redirect(request.path + filters.query_with(format=filters.cleaned_data["format"] or None))
     _skip_empty_segment(declaration, whose, filters)
     listing = _open(declaration, whose, filters)
     if filters.cleaned_data["format"]:
         return _stream_file(request, declaration, filters, listing, "" if is_merged else str(agent or ""))
+    if request.htmx and request.GET.get(STRIP):
+        return render_page(request, template, _build_strip(request, declaration, whose, filters), partial="list_strip")
     if not is_merged:
         listing = replace(listing, rows=declaration.read(listing.rows))
     page = listing.page(**read_cursors(request))
+    _offer_values(declaration, filters, whose)
     amounts = _read_amounts(declaration, whose) if declaration.amounts and not filters.chosen else {}
     row_count = amounts.get(filters.segment) or _count_matches(declaration, whose, filters, listing, page)
     context |= {
         **_build_rows(declaration, agent, filters, page, request.user),
         **_build_heading(words or declaration.words, row_count, page, _("all agents") if is_merged else agent),
         **_build_segments(declaration, whose, filters, page, amounts),
+        **_build_strip(request, declaration, whose, filters),
         "labels": cell_labels(declaration.columns),
         "filters": filters,
+        "line": build_line(filters, typed, problems),
+        "is_typed": typed is not None,
         "page": page,
         "heads": filters.heads(declaration.columns),
         "orders": filters.orders(declaration.columns),
@@ -65,38 +82,31 @@ def render_list(request, template, declaration, *, agent=None, filters=None, wor
     }
     response = render_page(request, template, context, partial="list_part", status=status)
     if request.htmx:  # the form sends its empty fields as well
-        response["HX-Push-Url"] = request.path + filters.query
+        response["HX-Push-Url"] = request.get_full_path() if problems else request.path + filters.query
     return response
 
 
-def _open(declaration, whose, filters, **changes):
+def _open(declaration, whose, filters, *, sort="", **changes):
     """The rows that the filters choose, of one agent, of all of them, or for a person."""
-    criteria = filters.criteria | changes
+    sort, criteria = sort or filters.sorting, filters.criteria | changes
     if isinstance(whose, Merged):
-        return MergedListing(whose, declaration, filters.sorting, criteria)
-    return declaration.fits(whose, sort=filters.sorting, **criteria)
+        return MergedListing(whose, declaration, sort, criteria)
+    return declaration.fits(whose, sort=sort, **criteria)
 
 
 def _build_rows(declaration, agent, filters, page, user):
-    """Context of the rows of a page, and the values that the filters offer.
+    """Context of the rows of a page.
 
     Rows of agents are `parts`: rows of one agent that stand together, and `agents` has the rows of each agent. `home`
     is the address below which that agent's pages are.
     """
     if not agent:
-        filters.offer(user)
         return declaration.prepare(page, filters, user)
     is_merged = isinstance(agent, Merged)
-    prepared, offered = {}, {}
+    prepared = {}
     for whose, rows in page.split() if is_merged else [(agent, page)]:
         facts = {"agent": whose, "home": f"/agents/{quote(whose.agent_id)}/", "is_merged": is_merged}
         prepared[whose.agent_id] = {**facts, **declaration.prepare(rows, filters, whose)}
-        key = ("offered", declaration.on, get_language())
-        read = partial(_offer, filters, whose)
-        values = agent.kept.recall(whose.agent_id, key, read) if is_merged else read()
-        for name, choices in values.items():
-            offered[name] = list(dict.fromkeys([*offered.get(name, ()), *choices]))
-    filters.offered = offered
     if not is_merged:
         return {"agent": agent, "parts": list(prepared.values()), "agents": list(prepared.values())}
     parts, rows = [], {name: iter(facts["rows"]) for name, facts in prepared.items()}
@@ -105,8 +115,21 @@ def _build_rows(declaration, agent, filters, page, user):
     return {"parts": parts, "agents": list(prepared.values())}
 
 
-def _offer(filters, whose):
-    filters.offer(whose)
+def _offer_values(declaration, filters, whose):
+    """Fill in the values that the filters offer: of an agent, of a person, or of the first agents of all."""
+    if not isinstance(whose, Merged):
+        filters.offer(whose)
+        return
+    offered: dict[str, list] = {}
+    key = ("offered", declaration.on, get_language())
+    for values in whose.ask(key, partial(_read_offered, filters), whose.agents[:MOST_FILES])[0]:
+        for name, choices in values.items():
+            offered[name] = list(dict.fromkeys([*offered.get(name, ()), *choices]))
+    filters.offered = offered
+
+
+def _read_offered(filters, agent):
+    filters.offer(agent)
     return filters.offered
 
 
@@ -184,6 +207,24 @@ def _build_segments(declaration, whose, filters, page, amounts):
     return {"segments": parts, "segments_label": parts and filters.SEGMENTS.label, "elsewhere": elsewhere}
 
 
+def _build_strip(request, declaration, whose, filters):
+    """Context of the bars above the rows, or `is_strip_late` where these take longer than a page may.
+
+    The request for the bars alone, and the link to them, have more time. Without time enough there are none.
+    """
+    if not isinstance(filters, DayFilters):
+        return {"strip": None, "is_strip_late": False}
+    is_alone, unit = bool(request.GET.get(STRIP)), choose_unit(filters)
+    moment, budget = get_moment(filters), ALONE_MS if is_alone else INLINE_MS
+    listing = _open(declaration, whose, filters, sort=filters.DEFAULT)
+    if isinstance(listing, MergedListing):
+        counts = listing.sum_by("strip", unit, lambda rows: count_by_time(rows, moment, unit, budget), budget)
+    else:
+        counts = count_by_time(listing, moment, unit, budget)
+    strip = draw_strip(counts, filters, unit) if counts else None
+    return {"strip": strip, "is_strip_late": counts is None and not is_alone}
+
+
 def _build_bar(views, on, filters):
     """Context of the bar above a list: filters in force, saved views, the current view."""
     query = filters.query
@@ -218,4 +259,4 @@ def _build_heading(words, row_count, page, agent):
     names = {"agent": agent}
     numbers = {"count": count, "shown": capfirst(format_count(row_count, at_least=count))}
     counted = words.counted % (names | numbers) if count else ""
-    return {"words": words, "title": str(words.uncounted) % names, "counted": counted}
+    return {"words": words, "title": str(words.uncounted) % names, "counted": counted, **numbers}

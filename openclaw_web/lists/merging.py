@@ -5,6 +5,7 @@ The files of agents are opened one after another, and only those whose rows the 
 
 import heapq
 import time
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -47,17 +48,25 @@ class Merged:
     kept: Any
     unusable: type[Exception]
 
-    def ask(self, key: Hashable | None, read: Callable[[Any], Any]) -> tuple[list[Any], bool]:
-        """Ask each agent, and whether all could be asked in time. Without a `key` no answer is kept."""
-        answers, end = [], time.monotonic() + COUNTING_MS / 1000
-        for agent in self.agents:
+    def ask(
+        self, key: Hashable | None, read: Callable[[Any], Any], agents: list[Any] | None = None, ms: int = COUNTING_MS
+    ) -> tuple[list[Any], bool]:
+        """Ask all or some agents for about `ms` milliseconds; return also whether all answered in time.
+
+        Without a `key` no answer is kept. None is no answer.
+        """
+        answers, end = [], time.monotonic() + ms / 1000
+        for agent in self.agents if agents is None else agents:
             if time.monotonic() > end:
                 return answers, False
             try:
                 ask = partial(read, agent)
-                answers.append(self.kept.recall(agent.agent_id, key, ask) if key else ask())
+                answer = self.kept.recall(agent.agent_id, key, ask) if key else ask()
             except self.unusable:
                 continue
+            if answer is None:
+                return answers, False
+            answers.append(answer)
         return answers, True
 
     def sum_counts(self, key: Hashable | None, count: Callable[[Any], RowCount]) -> RowCount:
@@ -118,6 +127,12 @@ class MergedListing:
         """The number of rows; `count` takes an agent and its rows."""
         key = None if self._is_unsettled else ("count", self.key)
         return self.merged.sum_counts(key, lambda agent: count(agent, self.open(agent)))
+
+    def sum_by(self, name: str, kind: Any, count: Callable[[Listing], Any], ms: int) -> Counter | None:
+        """Add up what `count` finds of each agent's rows, in about `ms` milliseconds; None when the time was up."""
+        key = None if self._is_unsettled else (name, kind, self.key)
+        counts, is_whole = self.merged.ask(key, lambda agent: count(self.open(agent)), ms=ms)
+        return sum(map(Counter, counts), Counter()) if is_whole else None
 
     def page(self, *, after=None, before=None, size=50) -> MergedPage:
         """One page; the arguments are those of `paging.page_of`."""

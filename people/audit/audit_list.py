@@ -40,7 +40,6 @@ class AuditFilters(DayFilters):
     SEGMENTS = SEGMENTS
 
     ORDERS, DEFAULT = {"time": ("at", "id")}, "-time"
-    RARE = ("agent", "object_id")
     DESCRIPTIONS = {"actor": "user name"}
     actor = forms.CharField(label=_("Who"), required=False, max_length=150)
     action = forms.ChoiceField(label=_("Action"), required=False, choices=entries.action_choices)

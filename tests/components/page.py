@@ -129,5 +129,6 @@ def _build_charts():
         ),
         "shares": share_chart(days, title=_("Turns and errors"), unit=_("Day"), series=verdicts),
         "dots": dot_strip(days, title=_("Verdicts of people"), series=verdicts),
+        "strip": {"chart": bar_chart(days, **options), "spark": sparkline([3, 5, 2, 8, 4, 6, 9], label="")},
         "spark": sparkline([3, 5, 2, 8, 4, 6, 9], label=_("Turns")),
     }

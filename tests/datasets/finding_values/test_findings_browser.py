@@ -58,8 +58,8 @@ def opened(migrated, tmp_path, browser):
 def test_rows_are_judged_by_keys(opened):
     page, address, _sample, _other = opened
     page.goto(f"{address}/findings/?kind=email")
-    expect(page.locator("tbody tr a.clamp")).to_contain_text(MAIL)
-    state, undo = page.locator("tbody tr .badge").first, page.locator("#last-verdict [data-key=u]")
+    expect(page.locator("[data-rows] tbody tr a.clamp")).to_contain_text(MAIL)
+    state, undo = page.locator("[data-rows] tbody tr .badge").first, page.locator("#last-verdict [data-key=u]")
     page.keyboard.press("j")
     for key, word in (("y", "Confirmed"), ("n", "Dismissed")):
         page.keyboard.press(key)
@@ -70,7 +70,7 @@ def test_rows_are_judged_by_keys(opened):
     expect(state).to_have_text("Open")
     expect(undo).to_have_count(0)
     page.goto(f"{address}/findings/?kind=key")
-    expect(page.locator("tbody tr a.clamp")).to_contain_text("sk-a")
+    expect(page.locator("[data-rows] tbody tr a.clamp")).to_contain_text("sk-a")
     assert "Zk3vQ9xTr7" not in page.content()
 
 
@@ -105,7 +105,7 @@ def test_a_value_is_with_who_has_it_open_until_they_leave(opened):
     bea = page.context.browser.new_context(reduced_motion="reduce").new_page()
     sign_in(bea, address, other)
     page.goto(f"{address}/findings/?kind=email")
-    page.locator("tbody tr a.clamp").click()
+    page.locator("[data-rows] tbody tr a.clamp").click()
     page.wait_for_function("() => held().length === 1")
     bea.goto(page.url)
     for _try in range(2):  # as it is opened, and after a verdict that was refused

@@ -84,7 +84,7 @@ def test_a_row_is_judged_where_the_focus_is(opened):
     page, address = opened
     page.goto(f"{address}/agents/ada/gate/?segment=all")
     expect(page.locator("tr .row-verdict [data-row-key=r]")).to_have_count(4)
-    rows = page.locator("tbody tr:has(.row-verdict)")
+    rows = page.locator("[data-rows] tbody tr:has(.row-verdict)")
     page.keyboard.press("r")  # ignored: no row has the focus
     page.keyboard.press("j")
     page.keyboard.press("j")
@@ -142,7 +142,7 @@ def test_keys_wait_for_a_slow_answer_in_their_order(opened):
     page.keyboard.press("u")
     wait_for_held(page, 4)
     page.locator("#id_decision").select_option("NO_WRITE")  # the row is gone when the answer comes
-    expect(page.locator("tbody tr:has(.row-verdict)")).to_have_count(0)
+    expect(page.locator("[data-rows] tbody tr:has(.row-verdict)")).to_have_count(0)
     page.evaluate("held.at(-1)()")
     expect(page.locator("#last-verdict")).to_contain_text("Undone")
     page.evaluate("held = null")

@@ -23,4 +23,4 @@ def test_the_table_has_it_as_classes(as_admin, ada):
     session = SessionFactory()
     TurnFactory(session_id=session.id)
     for name, marks in (("sessions", "card-t1 card-p5 card-n6 card-p8"), ("turns", "card-p1 card-t2 card-n6 card-p8")):
-        assert f'<table class="table card {marks}" data-rows>' in as_admin.get(f"/agents/ada/{name}/").text
+        assert f'<table class="table table--dense card {marks}" data-rows>' in as_admin.get(f"/agents/ada/{name}/").text

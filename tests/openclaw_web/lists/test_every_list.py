@@ -274,7 +274,10 @@ def test_every_filter_shows_what_fits(listed):
         assert {key for page in there for key in page} == keys, (name, value)
         assert set(listed.in_file(**{name: value})) == keys, (name, value)
         assert set(listed.in_file(**before, **{name: value})) == within & keys, (before, name, value)
-        assert listed.get(**{name: value}).context["filters"].chips(), name
+        page = listed.get(**{name: value})
+        assert page.context["filters"].chips(), name
+        line = listed.whole | listed.always | {"filter": page.context["line"].text}
+        assert listed.client.get(PAGES[listed.on], line).url == PAGES[listed.on] + page.context["filters"].query
         spellings = [listed.api_name(name), *filter(None, [BEFORE.get(f"{listed.on} {name}")])]
         for spelling in spellings:
             assert set(listed.in_api(**{spelling: "true" if value == "on" else value})) == keys, (spelling, value)

@@ -11,7 +11,7 @@ from tests.complaints import listen
 from tests.processes import Home
 
 pytestmark = [pytest.mark.browser, pytest.mark.kill]
-ORDERED = re.compile(r"\?sort=made&agent=ada&.*format=csv$")
+ORDERED = re.compile(r"\?(?=.*&sort=made&)(?=.*agent=ada&).*format=csv$")
 PHONE = {"width": 390, "height": 844}
 PREPARE = """
 import json
@@ -88,7 +88,7 @@ def assert_accessible(page):
 
 def test_a_row_is_two_lines_and_pressed_anywhere(visit):
     page = visit("/samples/", viewport=PHONE, has_touch=True)
-    row = page.locator("tbody tr").first
+    row = page.locator("[data-rows] tbody tr").first
     cells = [cell.inner_text().split("\n")[0] for cell in row.locator("td").all() if cell.is_visible()]
     assert (
         cells[:3] == ["Question 4", "Approved", "ada"] and len(cells) == 4
@@ -102,7 +102,7 @@ def test_a_row_is_two_lines_and_pressed_anywhere(visit):
 @pytest.mark.parametrize("has_scripts", [True, False])
 def test_filters_and_order_are_behind_one_button(visit, has_scripts):
     page = visit("/samples/", viewport=PHONE, java_script_enabled=has_scripts)
-    button, order = page.locator(".filters__all > summary"), page.get_by_label("Sort by")
+    button, order = page.locator(".boxes > summary"), page.get_by_label("Sort by")
     expect(order).to_be_hidden()
     expect(page.get_by_label("Agent", exact=True)).to_be_hidden()
     button.click()
@@ -111,17 +111,73 @@ def test_filters_and_order_are_behind_one_button(visit, has_scripts):
     if not has_scripts:
         page.get_by_role("button", name="Filter", exact=True).click()
     expect(page.locator("#filter-count b")).to_have_text("1")
-    expect(page.locator("tbody tr").first).to_contain_text("Question 0")
+    expect(page.locator("[data-rows] tbody tr").first).to_contain_text("Question 0")
     expect(page.get_by_role("link", name="CSV")).to_have_attribute("href", ORDERED)
 
 
-def test_on_a_desk_the_filters_stand_open(visit):
+def test_on_a_desk_the_boxes_and_the_line_say_the_same(visit):
     page = visit("/samples/", viewport={"width": 1280, "height": 900})
-    expect(page.get_by_label("Agent", exact=True)).to_be_visible()
-    expect(page.locator(".filters__all")).to_be_hidden()
-    expect(page.get_by_label("Sort by")).to_be_hidden()
-    page.get_by_label("Agent", exact=True).select_option("ada")
+    agent, line = page.get_by_label("Agent", exact=True), page.get_by_role("combobox", name="Filter")
+    expect(agent).to_be_hidden()
+    page.locator(".boxes > summary").click()
+    agent.select_option("ada")
     expect(page).to_have_url(page.url.partition("?")[0] + "?agent=ada")  # the default order is not in the address
+    expect(line).to_have_value("agent:ada")
+    assert_accessible(page)
+    page.keyboard.press("Escape")
+    expect(agent).to_be_hidden()
+    line.fill("agent:ada type:gate edited")
+    line.press("Enter")
+    expect(page.get_by_text("“type” has no value “gate”. Did you mean")).to_be_visible()
+    expect(line).to_have_value("agent:ada type:gate edited")
+    expect(line).to_be_focused()
+    page.locator(".boxes > summary").click()
+    expect(page.get_by_label("Edited only")).to_be_checked()
+    expect(page.locator("#filter-count b")).to_have_text("2")
+    assert_accessible(page)
+
+
+def test_the_line_is_completed_by_keys(visit):
+    page = visit("/samples/", viewport={"width": 1280, "height": 900})
+    line, offers = page.get_by_role("combobox", name="Filter"), page.get_by_role("option")
+    page.keyboard.press("/")
+    expect(line).to_be_focused()
+    page.keyboard.type("edited ag")
+    expect(offers).to_have_text(["agent: Agent"])
+    page.keyboard.press("ArrowDown")
+    expect(line).to_have_attribute("aria-activedescendant", "line-offers-0")
+    assert_accessible(page)
+    page.keyboard.press("Tab")
+    expect(line).to_have_value("edited agent:")
+    expect(offers).to_have_text(["agent:ada"])
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    expect(line).to_have_value("edited agent:ada ")
+    page.keyboard.press("Escape")
+    expect(line).to_have_attribute("aria-expanded", "false")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/samples/?agent=ada&edited=on")
+    expect(line).to_have_value("agent:ada edited")
+    expect(line).to_be_focused()
+    page.keyboard.type(" type:memo")
+    offers.first.click()
+    expect(line).to_have_value(re.compile(r"^agent:ada edited type:memory_\w+ $"))
+    page.keyboard.press("Tab")
+    expect(page.locator(".boxes > summary")).to_be_focused()  # no offer was chosen
+
+
+def test_the_line_works_without_scripts(visit):
+    page = visit("/samples/", viewport={"width": 1280, "height": 900}, java_script_enabled=False)
+    line = page.get_by_role("textbox", name="Filter")
+    line.fill('agent:ada tpe:"annotated turn"')
+    line.press("Enter")
+    expect(page.get_by_text("There is no filter “tpe”. Did you mean “type”?")).to_be_visible()
+    expect(line).to_have_value('agent:ada tpe:"annotated turn"')
+    line.fill("status:Approved agent:ada")
+    line.press("Enter")
+    page.wait_for_url("**/samples/?agent=ada&status=approved")
+    expect(line).to_have_value("agent:ada status:approved")
+    expect(page.locator("[data-rows] tbody tr")).to_have_count(1)
 
 
 def test_the_reply_is_on_the_first_screen_of_the_review(visit):
@@ -171,7 +227,7 @@ def test_the_rail_folds_by_keyboard_and_stays_folded(visit, has_scripts):
 @pytest.mark.parametrize("path", ["/operations/users/", "/operations/audit/?segment=all"])
 def test_rows_of_administration_are_two_lines_as_well(visit, admin, path):
     page = visit(path, admin, viewport=PHONE, has_touch=True)
-    rows = page.locator(".card").first.locator("tbody tr")
+    rows = page.locator(".card").first.locator("[data-rows] tbody tr")
     assert rows.count()
     assert max(row.bounding_box()["height"] for row in rows.all()) < 70
     assert_accessible(page)
