@@ -56,6 +56,7 @@ ENTRIES = {
         ),
         ("Facts", "facts", ()),
         ("Bars above a list", "list_strip", ("list_strip",)),
+        ("The agent of a row in a list of all agents", "agent_cell", ("agent_cell",)),
         ("Bar chart", "bars", ("chart", "chart_table")),
         ("Line chart", "lines", ("chart",)),
         ("Histogram", "histogram", ("chart",)),
