@@ -42,10 +42,18 @@ def agent_view_for(role, *, of_all=False):
     return lambda view: agent_view(needs(role)(view), of_all=of_all)
 
 
+def list_agent_ids(count):
+    """The first ids of agents, `count` at most; no agent's file is opened."""
+    return list(Agent.objects.order_by("agent_id").values_list("agent_id", flat=True)[:count])
+
+
 @needs("viewer")
 def choose_agent(request):
     """Ask for an agent to show this page of; with one agent, go there."""
-    agents = list(Agent.objects.order_by("agent_id").values_list("agent_id", flat=True)[:MOST_OFFERED])
+    agents = list_agent_ids(MOST_OFFERED)
     if len(agents) == 1:
         return redirect(f"/agents/{agents[0]}{request.get_full_path()}")
     return render(request, "agents/choose_agent.html", {"agents": agents})
+
+
+FILTERS = {"agent_ids": list_agent_ids}  # of templates

@@ -216,6 +216,7 @@ TEMPLATES = [
             "kept_in": HOME_DIR / "state",
             "context_processors": [*CONTEXT, "openclaw_web.pages.templates.create_csrf_input"],
             "filters": [
+                "agents.decorators.FILTERS",
                 "jobs.notices.FILTERS",
                 "artifacts.words.FILTERS",
                 "ledger.markup.filters.FILTERS",

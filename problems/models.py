@@ -24,7 +24,7 @@ class Problem(models.Model):
     level = Count(
         default=0, help_text="how bad it is within its kind: a muted problem opens again when this rises", shown=""
     )
-    is_counted = Flag(default=True, help_text="whether the number beside System counts it", shown="")
+    is_counted = Flag(default=True, help_text="whether the number beside Today counts it", shown="")
     detail_json = PersonText(default="{}", help_text="facts: numbers, ids and names, never a sentence", shown="")
     detail = JsonProperty("detail_json")
     state = PlainText(choices=State.choices, default=State.OPEN, shown="api file")

@@ -233,7 +233,16 @@ function stepInChart(event) {
 
 /* Of tabs that do not fit into their line, the current one is in sight. */
 const inSight = (tab) => { tab.closest(".tabs").scrollLeft = tab.offsetLeft - tab.closest(".tabs").offsetLeft - 24; };
-const arrange = (part) => { part.querySelectorAll("[data-points]").forEach(onePlaceToStop); part.querySelectorAll(".tabs [aria-current]").forEach(inSight); };
+const arrange = (part) => { part.querySelectorAll("[data-points]").forEach(onePlaceToStop); part.querySelectorAll(".tabs > :not(.places__related) > [aria-current]").forEach(inSight); };
 arrange(document);
 document.addEventListener("htmx:load", (event) => arrange(event.target));
 document.addEventListener("keydown", stepInChart, { capture: true });
+
+/* A field with data-narrows leaves of that list the lines that contain its words. */
+
+document.addEventListener("input", (event) => {
+  const list = document.getElementById(event.target.dataset.narrows || "");
+  if (!list) return;
+  const words = event.target.value.trim().toLowerCase();
+  for (const line of list.children) line.hidden = !line.textContent.toLowerCase().includes(words);
+});

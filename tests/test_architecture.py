@@ -30,7 +30,7 @@ from tests.suite.sources import (
 from tests.whole.pages import BARE, GETS
 
 SHAPELESS = {"utils", "helpers", "common", "core", "managers", "signals"}
-LONG_SCRIPTS = {"app.js": 240, "review.js": 300}  # all others: 200
+LONG_SCRIPTS = {"app.js": 260, "review.js": 300}  # all others: 200
 SCRIPT_LINES = 1_300  # of all together: what needs more may want to be a page
 TEST_FILES = {path.name for path in ALL_MODULES if path.is_relative_to(ROOT / "tests")}
 

@@ -191,7 +191,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Badge:
-    """The number beside “Review” in the rail.
+    """The number beside “Training” in the rail.
 
     It counts the whole queue of a person, to at most 99.
     """

@@ -1,241 +1,267 @@
-"""Navigation: entries of the rail, pages of an agent, pages of System. No queries."""
+"""Navigation: five rooms, their tabs, and the pages that belong to a tab. No queries.
 
-from functools import lru_cache
+The room and the tab of a page follow from its path alone: of all addresses declared here, the longest that the path
+begins with. A path below `/agents/<agent>/` is that of the same page for all agents, and links keep its agent.
+"""
+
+import re
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from django.conf import settings
-from django.urls import reverse
+from django.urls import NoReverseMatch, reverse
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from .. import capabilities
 
-# The pages of one agent in four groups; the link of a group leads to its first page.
-AGENT_GROUPS = (
-    (
-        _("Conversations"),
-        (
-            ("sessions", "ledger:session_list", _("Sessions")),
-            ("turns", "ledger:turn_list", _("Turns")),
-            ("events", "ledger:event_list", _("Records")),
-            ("episodes", "episodes:scope_list", _("Episodes")),
-        ),
-    ),
-    (
-        _("Outputs"),
-        (
-            ("artifacts", "artifacts:artifact_list", _("Artifacts")),
-            ("savings", "ledger:savings", _("Savings")),
-            ("lint", "operations:lint_list", _("Lint")),
-        ),
-    ),
-    (
-        _("Memory"),
-        (
-            ("gate", "gate:decision_list", _("Memory gate")),
-            ("writes", "guardian:audit_list", _("Writes")),
-            ("files", "guardian:file_list", _("Files")),
-            ("stored", "ledger:stored_list", _("Databases")),
-        ),
-    ),
-    (
-        _("Automation"),
-        (
-            ("cron", "automation:cron_list", _("Scheduled tasks")),
-            ("subagents", "automation:subagent_list", _("Sub-agents")),
-            ("background", "automation:background_list", _("Background")),
-        ),
-    ),
-)
+COOKIE = "openclaw_web_rail"  # “slim” when only icons are shown
+AGENT = re.compile(r"/agents/[^/]+(?=/)")
+SESSIONS = "/sessions/"  # of an agent that is chosen on a page without agents
 
 
-# The pages of System in groups: route, label, required role. System leads to the person's first page.
-SYSTEM_GROUPS = (
-    (_("Problems"), (("operations:system", _("Problems"), "operator"),)),
-    (
-        _("Data"),
-        (
-            ("jobs:job_list", _("Jobs"), "viewer"),
-            ("operations:doctor", _("Doctor"), "operator"),
-            ("collecting:rejected_list", _("Rejected records"), "viewer"),
-            ("collecting:skipped_list", _("Skipped sources"), "viewer"),
-            ("overview:memory_list", _("Memory in prompts"), "viewer"),
-            ("operations:artifact_store", _("Artifact store"), "admin"),
-        ),
-    ),
-    (
-        _("Safety"),
-        (
-            ("operations:backup_list", _("Backups"), "operator"),
-            ("operations:retention", _("Retention"), "admin"),
-        ),
-    ),
-    (
-        _("People"),
-        (
-            ("people:user_list", _("Users"), "admin"),
-            ("people:invitation_list", _("Invitations"), "admin"),
-            ("people:token_list", _("API tokens"), "viewer"),
-            ("people:audit_list", _("Audit log"), "admin"),
-        ),
-    ),
-    (
-        _("Settings"),
-        (
-            ("people:settings", _("Settings"), "admin"),
-            ("api:openapi-view", _("API"), "viewer"),
-        ),
-    ),
-)
+class Page(NamedTuple):
+    """A page that menus lead to. `name` is the part of its address besides the agent.
+
+    `below` are beginnings of further addresses whose pages belong to it. `address` and `is_by_agent` (it has an address
+    for each agent as well) follow from the route.
+    """
+
+    route: str
+    label: str
+    role: str = "viewer"
+    name: str = ""
+    below: tuple[str, ...] = ()
+    address: str = ""
+    is_by_agent: bool = False
 
 
-class Entry(NamedTuple):
-    """An entry of the rail. `number` is an address that answers with a number.
+class Room(NamedTuple):
+    """An entry of the rail. The first page of a tab names it, the others are related to it.
 
-    The number is shown beside the entry.
+    Who may not open the first page gets the next one as the tab. `gear` are the settings of the room. `number` is a
+    route that answers with a number for people of `number_role`; it is red where it `is_urgent`.
     """
 
     label: str
-    address: str
     icon: str
+    tabs: tuple[tuple[Page, ...], ...]
+    gear: tuple[Page, ...] = ()
     number: str = ""
-    is_here: bool = False
-    is_inside: bool = False
-    is_urgent: bool = False  # the number counts problems that need attention
+    number_role: str = ""
+    is_urgent: bool = False
 
 
-class Rail(NamedTuple):
-    """The rail of a page: its entries, whether it is slim, and its return address.
+OF_WRITES = ("/corrections/", "/correct/", "/opinions/", "/opine/", "/write-verdicts/", "/judge-write/", "/write-uses/")
+ROOMS = (
+    Room(
+        _("Today"),
+        "home",
+        (
+            (Page("overview:overview", _("Today")),),
+            (Page("automation:cron_list", _("Scheduled tasks")),),
+            (Page("automation:subagent_list", _("Sub-agents")),),
+            (Page("automation:background_list", _("Background")),),
+            (Page("overview:agent_list", _("Agents")),),
+        ),
+        number="operations:system_needs",
+        number_role="operator",
+        is_urgent=True,
+    ),
+    Room(
+        _("Conversations"),
+        "chat-bubble-left-right",
+        (
+            (Page("ledger:session_list", _("Sessions"), below=("/checkpoints/",)),),
+            (Page("ledger:turn_list", _("Turns")),),
+            (Page("ledger:event_list", _("Records")),),
+            (Page("ledger:error_list", pgettext_lazy("entry of the menu", "Errors")),),
+            (
+                Page("artifacts:artifact_list", _("Tool outputs")),
+                Page("ledger:savings", _("Savings")),
+                Page("operations:lint_list", _("Lint")),
+            ),
+        ),
+    ),
+    Room(
+        _("Memory"),
+        "book-open",
+        (
+            (
+                Page("guardian:file_list", _("Files")),
+                Page("guardian:blame", _("Who wrote"), name="MEMORY.md"),
+            ),
+            (
+                Page("gate:decision_list", _("Decisions"), below=("/verdicts/", "/judge/")),
+                Page("gate:statistics", _("Statistics")),
+                Page("gate:call_list", _("Calls")),
+                Page("gate:replay_list", _("Replays"), below=("/replays/",)),
+            ),
+            (
+                Page("guardian:audit_list", _("Writes"), below=OF_WRITES),
+                Page("guardian:chart", _("Chart")),
+                Page("guardian:proposal_list", _("Proposals"), "operator"),
+            ),
+            (Page("guardian:rule_list", _("Rules")),),
+            (Page("overview:memory_list", _("In prompts")),),
+        ),
+        gear=(
+            Page("gate:own_gate", _("Built-in gate")),
+            Page("guardian:own_guardian", _("Built-in guardian")),
+            Page("guardian:opted_out", _("Opted out")),
+        ),
+    ),
+    Room(
+        pgettext_lazy("entry of the menu", "Training"),
+        "academic-cap",
+        (
+            (Page("datasets:review", _("Queue"), "labeller"),),
+            (Page("datasets:sample_list", _("Samples")), Page("datasets:statistics", _("Statistics"))),
+            (Page("datasets:dataset_list", _("Datasets")), Page("datasets:benchmark_list", _("Benchmarks"))),
+            (Page("datasets:export_list", _("Files")),),
+            (Page("datasets:finding_list", _("Findings")),),
+        ),
+        number="datasets:review_waiting",
+        number_role="labeller",
+    ),
+    Room(
+        _("System"),
+        "cog-6-tooth",
+        (
+            (Page("operations:system", _("Problems"), "operator"),),
+            (
+                Page("collecting:skipped_list", _("Imports")),
+                Page("collecting:rejected_list", _("Rejected records")),
+                Page("collecting:folder_choose", _("Import a folder"), "admin"),
+            ),
+            (Page("jobs:job_list", _("Jobs")),),
+            (Page("operations:doctor", _("Doctor"), "operator"),),
+            (
+                Page("operations:backup_list", _("Backups"), "operator"),
+                Page("operations:retention", _("Retention"), "admin"),
+                Page("operations:artifact_store", _("Artifact store"), "admin"),
+            ),
+            (
+                Page("people:user_list", _("People"), "admin"),
+                Page("people:invitation_list", _("Invitations"), "admin"),
+                Page("people:token_list", _("API tokens")),
+                Page("people:audit_list", _("Audit log"), "admin"),
+                Page("people:account", _("Your account")),
+            ),
+            (Page("people:settings", _("Settings"), "admin"), Page("api:openapi-view", _("API"))),
+            (Page("episodes:scope_list", _("Ledger")),),
+            (Page("ledger:stored_list", _("Databases")),),
+        ),
+    ),
+)
 
-    A slim rail shows only icons. `back` is the page that its button leads back to.
+
+class Link(NamedTuple):
+    """A link of a menu. `current` is its `aria-current`: “page”, “true” when a page below it is open, or empty."""
+
+    label: str
+    address: str
+    current: str
+
+
+class Entry(NamedTuple):
+    """An entry of the rail. `number` is an address that answers with a number, shown beside the entry."""
+
+    link: Link
+    icon: str
+    number: str
+    is_urgent: bool
+
+
+class Menus(NamedTuple):
+    """The menus of a page: the rail, the tabs of its room with the gear, the pages related to its tab, and its agent.
+
+    A slim rail shows only icons; its button leads back to `back`. `of_all` is the address of this page for all agents;
+    `of_one` is what follows `/agents/<agent>` in that for one agent.
     """
 
     entries: list[Entry]
     is_slim: bool
     back: str
+    tabs: list[Link]
+    gear: Link | None
+    related: list[Link]
+    agent: str
+    of_all: str
+    of_one: str
 
 
-class Group(NamedTuple):
-    """A group of pages, shown as a tab.
+def build_menus(request, path=""):
+    """Build the `Menus` of a page, with what the person may see. `path` replaces the path of the request."""
+    full = (path or request.get_full_path()).partition("?")[0]
+    # The agent of an address counts once a view has found it.
+    match = AGENT.match(full) if path or hasattr(request, "agent_problem") else None
+    prefix = match[0] if match else ""
+    rooms = _list_rooms(settings.DISABLED)
+    open_page = _find_page(rooms, AGENT.sub("", full, count=1))
 
-    `pages` are (label, address, is current), a second line that only the open group has.
-    """
+    def link(page, label, is_open):
+        address = f"{prefix if page.is_by_agent else ''}{page.address}"
+        return Link(label, address, "" if not is_open else "page" if address == full else "true")
 
-    label: str
-    address: str
-    is_open: bool
-    pages: list[tuple[str, str, bool]]
-
-
-# Route, label, icon, required role, the route that answers with a number.
-PLACES = (
-    ("overview:overview", _("Overview"), "home", "viewer", ""),
-    ("overview:agent_list", _("Agents"), "cpu-chip", "viewer", ""),
-    ("datasets:review", _("Review"), "inbox-stack", "labeller", "datasets:review_waiting"),
-    ("datasets:sample_list", _("Samples"), "check-badge", "viewer", ""),
-    ("datasets:finding_list", _("Findings"), "finger-print", "viewer", ""),
-    ("datasets:dataset_list", _("Datasets"), "rectangle-stack", "viewer", ""),
-    ("datasets:export_list", _("Exports"), "arrow-down-tray", "viewer", ""),
-)
-SYSTEM_NEEDS = ("operations:system_needs", "operator")  # the number of problems, beside System
-# Pages that belong to an entry other than the one whose address theirs begins with.
-ELSEWHERE = {"datasets:statistics": "datasets:sample_list"}
-ROOTS = ("/", "/operations/")  # other entries lie below these addresses
-COOKIE = "openclaw_web_rail"  # “slim” when only icons are shown
-
-
-def build_rail(request, path=""):
-    """Build the `Rail` of a page, with the entries that the person may see.
-
-    Entries of disabled capabilities are left out.
-
-    `path` replaces the path of the request.
-    """
-    current = path.partition("?")[0] or request.path
-    entries = [*_iterate_entries(current, request.user), *_build_system_entry(current, request.user)]
-    back = path or (request.get_full_path() if request.method in ("GET", "HEAD") else _find_nearest(entries))
-    return Rail(entries, request.COOKIES.get(COOKIE) == "slim", back)
-
-
-def build_system_groups(request):
-    """Build the groups of System's pages that the person may open; none on other pages."""
-    if not _is_system(request.path):
-        return []
-    groups = []
-    for label, places in _iterate_allowed(request.user):
-        inside = [_is_inside(request.path, address) for _label, address in places]
-        pages = [(*page, is_inside) for page, is_inside in zip(places, inside, strict=True)]
-        # A group with one page for this person is shown as that page.
-        open_pages = pages if any(inside) and len(pages) > 1 else []
-        groups.append(Group(label if len(pages) > 1 else pages[0][0], pages[0][1], any(inside), open_pages))
-    return groups
-
-
-def build_agent_groups(agent, current):
-    """Build the groups of an agent's pages, without those of disabled capabilities.
-
-    `current` is the word of this page.
-    """
-    groups = []
-    for label, group_pages in AGENT_GROUPS:
-        pages = [page for page in group_pages if not _is_disabled(page[1])]
-        if not pages:
+    entries, open_tabs = [], [[]]
+    for room in rooms:
+        tabs = [[page for page in tab if request.user.has_role(page.role)] for tab in (*room.tabs, room.gear)]
+        if not any(tabs):
             continue
-        is_open = any(word == current for word, _route, _label in pages)
-        open_pages = [
-            (name, reverse(route, args=(agent.agent_id,)), word == current) for word, route, name in pages if is_open
-        ]
-        first = open_pages[0][1] if open_pages else reverse(pages[0][1], args=(agent.agent_id,))
-        groups.append(Group(label, first, is_open, open_pages))
-    return groups
+        is_open = any(open_page in tab for tab in (*room.tabs, room.gear))
+        number = reverse(room.number) if room.number and request.user.has_role(room.number_role) else ""
+        first = next(filter(None, tabs))[0]
+        entries.append(Entry(link(first, room.label, is_open), room.icon, number, room.is_urgent))
+        if is_open:
+            open_tabs = tabs
+    *tabs, gear = [link(tab[0], tab[0].label, open_page in tab) if tab else None for tab in open_tabs]
+    related = next((tab for tab in open_tabs if open_page in tab), [])
+    # The first page is the tab itself; the gear is an icon, so all of its pages are named.
+    related = related if gear and gear.current else related[1:]
+    of_get = request.get_full_path() if request.method in ("GET", "HEAD") else ""
+    return Menus(
+        entries,
+        request.COOKIES.get(COOKIE) == "slim",
+        path or of_get or next((entry.link.address for entry in entries if entry.link.current), "/"),
+        list(filter(None, tabs)),
+        gear,
+        [link(page, page.label, page == open_page) for page in related],
+        prefix.removeprefix("/agents/"),
+        open_page.address if open_page else SESSIONS,
+        open_page.address if open_page and open_page.is_by_agent else SESSIONS,
+    )
 
 
-def _iterate_entries(current, user):
-    elsewhere = next((place for page, place in ELSEWHERE.items() if current == _get_address(page)), None)
-    for route, label, icon, role, number in PLACES:
-        address = _get_address(route)
-        if address and user.has_role(role):
-            is_inside = route == elsewhere if elsewhere else _is_inside(current, address)
-            yield Entry(label, address, icon, _get_address(number), current == address, is_inside)
+def _find_page(rooms, path):
+    """Return the page that a path belongs to, without the agent of the path; None for addresses that no page has."""
+    best, length = None, 0
+    for page in (page for room in rooms for tab in (*room.tabs, room.gear) for page in tab):
+        for start in (page.address.removesuffix(page.name and f"{page.name}/"), *page.below):
+            if len(start) > length and (path == start or (start != "/" and path.startswith(start))):
+                best, length = page, len(start)
+    return best
 
 
-def _build_system_entry(current, user):
-    first = next((places[0] for _label, places in _iterate_allowed(user)), None)
-    if first:
-        route, role = SYSTEM_NEEDS
-        number = _get_address(route) if user.has_role(role) else ""
-        yield Entry(
-            _("System"), first[1], "cog-6-tooth", number, current == first[1], _is_system(current), is_urgent=True
-        )
+@lru_cache(maxsize=8)
+def _list_rooms(disabled):
+    """Return the rooms with the addresses of their pages, without pages that are disabled or have no route."""
+    return tuple(
+        room._replace(tabs=tuple(map(partial(_list_pages, disabled), room.tabs)), gear=_list_pages(disabled, room.gear))
+        for room in ROOMS
+    )
 
 
-def _iterate_allowed(user):
-    for label, pages in SYSTEM_GROUPS:
-        places = [(name, _get_address(route)) for route, name, role in pages if user.has_role(role)]
-        if places := [place for place in places if place[1]]:
-            yield label, places
+def _list_pages(disabled, pages):
+    allowed = (page for page in pages if capabilities.find_route_owner(page.route) not in disabled)
+    return tuple(filter(None, map(_add_address, allowed)))
 
 
-def _is_system(path):
-    routes = [route for _label, pages in SYSTEM_GROUPS for route, *_rest in pages]
-    return any(_is_inside(path, _get_address(route)) for route in routes)
-
-
-def _is_inside(path, address):
-    return path == address or (bool(address) and address not in ROOTS and path.startswith(address))
-
-
-def _find_nearest(entries):
-    return next((entry.address for entry in entries if entry.is_here or entry.is_inside), "/")
-
-
-def _is_disabled(route):
-    return capabilities.find_route_owner(route) in settings.DISABLED
-
-
-def _get_address(route):
-    return "" if not route or _is_disabled(route) else _reverse(route)
-
-
-@lru_cache(maxsize=500)
-def _reverse(route):
-    return reverse(route)
+def _add_address(page):
+    args = (page.name,) if page.name else ()
+    try:
+        page = page._replace(address=reverse(page.route, args=args))
+        is_by_agent = reverse(page.route, args=("a", *args)) == f"/agents/a{page.address}"
+    except NoReverseMatch:
+        return page if page.address else None
+    return page._replace(is_by_agent=is_by_agent)

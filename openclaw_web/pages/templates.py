@@ -132,10 +132,8 @@ def environment(
         "querystring": querystring,
         "htmx_script": htmx_script,
         "heroicon": icon,
-        "rail": navigation.build_rail,
-        "agent_groups": navigation.build_agent_groups,
+        "build_menus": navigation.build_menus,
         "state_of": states.get_state,
-        "system_groups": navigation.build_system_groups,
         "ui": Components(env),
     }
     env.filters |= formatting.FILTERS | {"truncatechars": defaultfilters.truncatechars}

@@ -18,7 +18,7 @@ def rail_fold(request):
     back = read_next_address(request, reverse("overview:overview"))
     request.COOKIES[navigation.COOKIE] = width
     if request.htmx:
-        response = render_page(request, "people/rail_fold.html", {"rail": navigation.build_rail(request, back)})
+        response = render_page(request, "people/rail_fold.html", {"menus": navigation.build_menus(request, back)})
     else:
         response = redirect_to(request, back)
     secure = request.is_secure()

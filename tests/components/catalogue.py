@@ -26,7 +26,7 @@ ENTRIES = {
         ("Field", "field", ("field",)),
         ("Form in a panel", "form-panel", ("form_panel",)),
         ("Filters and chips", "filters", ("chip",)),
-        ("Tabs and segments", "tabs", ("agent_nav", "grouped_nav", "list_segments")),
+        ("Segments", "tabs", ("list_segments",)),
         ("Pager", "pager", ("pager",)),
         ("Menu", "menu", ("user_menu", "theme_switch")),
         ("Languages before sign-in", "languages", ("language_choice",)),
@@ -51,7 +51,7 @@ ENTRIES = {
             "list",
             (
                 *("filter_line", "filter_form", "filter_count", "filter_control"),
-                *("list_bar", "list_title", "list_files", "list_tabs"),
+                *("list_bar", "list_title", "list_files"),
             ),
         ),
         ("Facts", "facts", ()),
@@ -75,7 +75,8 @@ ENTRIES = {
         ("Text and words", "text", ()),
     ],
 }
-FRAME = ("logo", "nav_item", "rail_of", "zone_note")  # around every page, this one too
+# Around every page, this one too.
+FRAME = ("logo", "rail_of", "tab_bar", "related_links", "agent_chooser", "zone_note")
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,7 @@ def test_lines_are_searched_for(as_stranger, ada):
 
 
 def test_it_has_a_tab_which_leads_to_every_memory_file(as_stranger, ada):
-    assert f'href="{URL}">Who wrote</a>' in get_text(as_stranger.get("/agents/ada/writes/"))
+    assert f'href="{URL}">Who wrote</a>' in get_text(as_stranger.get("/agents/ada/files/"))
     page = get_text(as_stranger.get(URL))
     assert "No version of this file yet" in page and 'aria-label="Memory files"' not in page
     create_write(DB, 1, None, b"tea\n", target_file="USER.md")

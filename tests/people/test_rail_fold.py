@@ -25,14 +25,14 @@ def test_with_htmx_the_page_stays(as_reviewer):
     answer = as_reviewer.post(FOLD, {"rail": "slim", "next": "/samples/?a=b"}, headers={"HX-Request": "true"})
     text = answer.text
     assert "<html" not in text and 'class="rail rail--slim"' in text and "Show labels" in text
-    assert '<a href="/samples/" title="Samples" aria-current="page">' in text
+    assert '<a href="/review/" title="Training" aria-current="true">' in text
     assert '<input type="hidden" name="next" value="/samples/?a=b">' in text
 
 
 def test_labels_are_there_for_those_who_do_not_see_them(as_reviewer):
     as_reviewer.post(FOLD, {"rail": "slim"})
     text = as_reviewer.get("/").text
-    assert "<span>Samples</span>" in text and 'title="Samples"' in text and "<span>Show labels</span>" in text
+    assert "<span>Training</span>" in text and 'title="Training"' in text and "<span>Show labels</span>" in text
 
 
 def test_what_is_sent_cannot_lead_away_or_set_something_else(as_reviewer):

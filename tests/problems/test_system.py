@@ -1,4 +1,4 @@
-"""The page System: open problems and their actions, and the tabs."""
+"""The page Problems: open problems and their actions."""
 
 import json
 import re
@@ -19,8 +19,6 @@ from tests.suite.browsers import BACKEND
 from .check_results import check
 
 PAGE = "/operations/"
-TABS = re.compile(r'<nav class="agent-nav".*?</nav>', re.DOTALL)
-LINK = re.compile(r'<a href="([^"]*)"( aria-current="\w+")?>([^<]*)</a>')
 BACKUP = "No backup has been test-restored yet."
 pytestmark = pytest.mark.django_db
 
@@ -35,12 +33,6 @@ def browser_of(role):
     client = Client()
     client.force_login(UserFactory(username=role, role=role), backend=BACKEND)
     return client
-
-
-def read_tabs(client, address):
-    """Return the words of all tabs of a page, and of those marked as open."""
-    links = LINK.findall(TABS.search(client.get(address).text).group())
-    return [words for _href, _current, words in links], [words for _href, current, words in links if current]
 
 
 def act(client, row, verb, **body):
@@ -146,28 +138,7 @@ def test_no_page_checks(as_admin, django_assert_max_num_queries):
     check()
     before = list(Problem.objects.values_list("id", "last_seen_at"))
     Problem.objects.update(is_found=False)  # a check would find them again
-    for address, most in ((PAGE, 8), ("/operations/needs/", 4), ("/", 30)):
+    for address, most in ((PAGE, 9), ("/operations/needs/", 4), ("/", 30)):
         with django_assert_max_num_queries(most):
             as_admin.get(address)
     assert before == list(Problem.objects.filter(is_found=False).values_list("id", "last_seen_at")) != []
-
-
-def test_the_tabs_are_those_a_role_may_open():
-    all_tabs = ["Problems", "Data", "Safety", "People", "Settings"]
-    admin = browser_of("admin")
-    assert read_tabs(admin, PAGE) == (all_tabs, ["Problems"])
-    users = ["Users", "Invitations", "API tokens", "Audit log"]
-    assert read_tabs(admin, "/operations/users/") == ([*all_tabs, *users], ["People", "Users"])
-    # A group with one permitted page is replaced by that page.
-    operator = ["Problems", "Data", "Backups", "API tokens", "API"]
-    assert read_tabs(browser_of("operator"), "/operations/backups/") == (operator, ["Backups"])
-    data = ["Data", "API tokens", "API", "Jobs", "Rejected records", "Skipped sources", "Memory in prompts"]
-    assert read_tabs(browser_of("viewer"), "/operations/rejected/") == (data, ["Data", "Rejected records"])
-    assert read_tabs(admin, JobFactory().get_absolute_url())[1] == ["Data", "Jobs"], (
-        "a page below another is in its tab"
-    )
-
-
-def test_pages_of_other_places_have_none(as_admin, ada):
-    for address in ("/", "/samples/", "/agents/ada/lint/", "/account/"):
-        assert "System pages" not in as_admin.get(address).text

@@ -1,4 +1,4 @@
-"""The number beside System in the rail counts the open problems."""
+"""The number beside Today in the rail counts the open problems."""
 
 import pytest
 

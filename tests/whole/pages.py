@@ -29,10 +29,10 @@ class Page:
 
     `role` is the lowest role that may open it. `address` is its address on a full site, below the agent's when it does
     not begin with a slash; its {names}, and those of the heading, are filled by `filled`. The main heading begins with
-    `heading`, and `budget` is the most queries that it may run, of all databases together and for any number of rows; a
-    list that `is_counted` may run one more when there is more than a page. `plans` are the queries with which its lists
-    are opened for their query plans, and `on` is the name of a declared list, which is tested with each of its filters.
-    `why` is the reason why it is no page.
+    `heading`, and `budget` is the most queries that it may run besides that of the agent chooser, of all databases
+    together and for any number of rows; a list that `is_counted` may run one more when there is more than a page.
+    `plans` are the queries with which its lists are opened for their query plans, and `on` is the name of a declared
+    list, which is tested with each of its filters. `why` is the reason why it is no page.
     """
 
     route: str
@@ -230,7 +230,7 @@ ROWS = (
     Page("collecting:folder_choose", "admin", "/operations/folder/", "Import a folder", 3, ONE),
     apart("overview:healthz", ANYBODY, WORD),
     Page("overview:memory_list", "viewer", "/operations/memory/", "Memory in prompts", 5, PLAIN, on="memory"),
-    Page("overview:overview", "viewer", "/", "Overview", 18, PLAIN),
+    Page("overview:overview", "viewer", "/", "Today", 18, PLAIN),
     Page("people:account", "viewer", "/account/", "{person}", 3, PLAIN),
     Page("people:audit_list", "admin", "/operations/audit/", "Audit log", 7, PLAIN, on="audit", is_counted=True),
     Page("people:invitation_list", "admin", "/operations/invitations/", "Open invitations", 3, PLAIN),

@@ -8,6 +8,7 @@ from tests.datasets.kinds.cases import STATES
 from tests.datasets.kinds.gates import store_decision
 from tests.datasets.page_text import HTMX, read_expected, read_text
 from tests.guardian.write_rows import create_write
+from tests.openclaw_web.pages.menus import find_current, read_menus
 
 pytestmark = pytest.mark.django_db
 
@@ -24,7 +25,8 @@ def test_it_works(case, as_reviewer):
     page = as_reviewer.get(case.page)
     assert page.status_code == 200 and "<html" in page.text
     assert f"Nobody has judged this {case.kind.name}." in read_text(page) and case.fact in read_text(page)
-    assert 'aria-current="true">Memory</a>' in page.text and f">View {case.kind.name}</a>" in page.text
+    assert find_current(read_menus(page.text).tabs) == [{"decision": "Decisions", "write": "Writes"}[case.kind.name]]
+    assert f">View {case.kind.name}</a>" in page.text
     part = as_reviewer.get(case.page, headers=HTMX)
     assert part.text.strip().startswith(f'<section id="{case.kind.name}-verdict"')
     assert 'name="verdict" value="right" data-key="r"' in part.text and part.text.count('data-key="w"') == 1

@@ -18,7 +18,8 @@ import json
 from agents import services
 from datasets.models import DatasetSample
 from people.accounts import services as accounts
-services.register("ada")
+for agent in ("ada", *(f"b{n}" for n in range(12))):
+    services.register(agent)
 earlier = [{"role": "agent", "message": "A line that goes on. " * 40}] * 4
 for n in range(5):
     body = {"type": "annotated_turn", "userMessage": f"Question {n}", "agentReply": f"Answer {n}", "context": earlier}
@@ -199,10 +200,47 @@ def test_the_reply_is_on_the_first_screen_of_the_review(visit):
 
 def test_the_bar_of_a_phone_has_every_entry(visit):
     page = visit("/", viewport=PHONE)
-    names = ["Overview", "Agents", "Review", "Samples", "Findings", "Datasets", "Exports", "System"]
-    assert [element.inner_text() for element in page.locator(".rail__list a > span").all()] == names
-    assert len({element.bounding_box()["y"] for element in page.locator(".rail__list li").all()}) == 1
+    names = ["Today", "Conversations", "Memory", "Training", "System"]
+    for width in (390, 320):
+        page.set_viewport_size({"width": width, "height": 844})
+        labels = page.locator(".rail__list a > span")
+        assert [element.inner_text() for element in labels.all()] == names
+        assert labels.evaluate_all("all => all.every((label) => label.scrollWidth <= label.clientWidth)")
+        assert len({element.bounding_box()["y"] for element in page.locator(".rail__list li").all()}) == 1
     expect(page.locator("#rail-fold")).to_be_hidden()
+
+
+@pytest.mark.parametrize("has_scripts", [True, False])
+def test_tabs_and_related_pages_are_behind_the_current_one(visit, has_scripts):
+    page = visit("/benchmarks/", viewport=PHONE, java_script_enabled=has_scripts)
+    fold = page.locator(".places__fold > summary")
+    expect(fold).to_have_text("Benchmarks")
+    expect(page.get_by_role("link", name="Samples", exact=True)).to_be_hidden()
+    fold.press("Enter")
+    bar = page.get_by_role("navigation", name="Tabs", exact=True)
+    names = ["Queue", "Samples", "Datasets", "Benchmarks", "Files", "Findings"]
+    assert bar.get_by_role("link").all_inner_texts() == names
+    if has_scripts:
+        assert_accessible(page)
+    bar.get_by_role("link", name="Samples").click()
+    expect(fold).to_have_text("Samples")
+
+
+@pytest.mark.parametrize("has_scripts", [True, False])
+def test_the_chooser_finds_an_agent_among_many(visit, has_scripts):
+    page = visit("/samples/", viewport={"width": 1280, "height": 900}, java_script_enabled=has_scripts)
+    chooser = page.locator(".chooser")
+    chooser.locator("summary").press("Enter")
+    expect(chooser.get_by_role("link")).to_have_count(14)
+    field = chooser.get_by_label("Find an agent")
+    if has_scripts:
+        field.fill("B11")
+        assert chooser.get_by_role("link").all_inner_texts() == ["b11"]
+        assert_accessible(page)
+    else:
+        expect(field).to_be_hidden()
+    chooser.get_by_role("link", name="b11").click()
+    expect(page).to_have_url(re.compile("/agents/b11/sessions/$"))
 
 
 @pytest.mark.parametrize("has_scripts", [True, False])
@@ -216,7 +254,7 @@ def test_the_rail_folds_by_keyboard_and_stays_folded(visit, has_scripts):
         expect(button).to_be_focused()
     assert page.locator(".rail").bounding_box()["width"] < wide / 3
     page.goto(page.url.replace("/samples/", "/exports/"))
-    expect(page.get_by_role("link", name="Samples", exact=True)).to_be_visible()  # by its invisible name
+    expect(page.get_by_role("link", name="Training")).to_be_visible()  # by its invisible name
     assert page.locator(".rail").bounding_box()["width"] < wide / 3
     if has_scripts:
         assert_accessible(page)
@@ -245,9 +283,9 @@ def test_rows_of_administration_are_two_lines_as_well(visit, admin, path):
 
 def test_the_current_tab_is_in_sight(visit):
     page = visit("/samples/?status=auto_approved", viewport=PHONE)
-    tab, edge = page.locator(".tabs [aria-current]").last.bounding_box(), PHONE["width"]
+    tab, edge = page.locator(".segments [aria-current]").last.bounding_box(), PHONE["width"]
     assert tab["height"] < 40 and tab["x"] >= 0 and tab["x"] + tab["width"] <= edge
-    assert page.locator(".tabs").last.bounding_box()["height"] < 48
+    assert page.locator(".segments").last.bounding_box()["height"] < 48
     assert_accessible(page)
 
 
