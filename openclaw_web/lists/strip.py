@@ -22,7 +22,7 @@ from .paging import Listing
 HOUR_MS = 3_600_000
 MOST_BARS = 60
 LEAST_BARS = 30  # so that few bars are no blocks
-INLINE_MS, ALONE_MS = 30, 1_000  # the longest that a page waits for its bars, and the request for nothing else
+INLINE_MS, ALONE_MS = 8, 1_000  # the longest that a page waits for its bars, and the request for nothing else
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,7 +84,7 @@ def test_a_role_sees_what_it_may_open_and_start(client, each_role):
     text, may = read_page(client), each_role.role in ("operator", "admin")
     assert (reverse("datasets:review") in text) == (each_role.role != "viewer")
     assert (reverse("collecting:collect_start") in text) == may
-    assert f'<a href="{reverse("operations:system" if may else "jobs:job_list")}" title="System">' in text
+    assert f'<a href="{reverse("operations:system" if may else "collecting:skipped_list")}" title="System">' in text
 
 
 class TestNewSite:
@@ -206,10 +206,10 @@ def test_the_number_of_queries_of_a_long_range_does_not_grow(as_admin, django_as
             create_summary(f"agent-{rows}-{i}")
             create_day(TODAY - timedelta(days=i), f"agent-{rows}-{i}")
         site_sums.rebuild()
-        # session, user; agents and what their files have to hold; databases of a newer OpenClaw; sessions that were
-        # left out; the last span and those of the range; newest writes and sessions; days, writes, repeats, overdue
+        # session, user; all agents; their sums and what their files have to hold; databases of a newer OpenClaw;
+        # sessions that were left out; the last span and those of the range; newest writes and sessions; days, writes, repeats, overdue
         # tasks and homes of the agents that are shown
-        with django_assert_max_num_queries(18):
+        with django_assert_max_num_queries(19):
             as_admin.get("/?range=35d")
 
 

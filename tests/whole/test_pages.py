@@ -37,6 +37,7 @@ NO_OPERATIONS = {"api:api-root", "api:None"}
 VALUE = re.compile(r"'(?:[^']|'')*'|\b\d+\b")
 TAG = re.compile(r"<[^>]+>")
 HEADING = re.compile(r"<h1\b[^>]*>(.*?)</h1>", re.DOTALL)
+COUNT = re.compile(r"<small class=\"list-count\">[^<]*</small>")  # of a list, beside its title
 TITLE = re.compile(r"<title>(.*?) · OpenClaw Web</title>")
 
 
@@ -121,7 +122,9 @@ def find_heading_problems(page, answer):
     if answer.status not in ((200,) if page.heading else (200, 286)):
         yield f"{page.route}  answers {answer.status}: {answer.text[:300]}"
     elif page.heading:
-        headings = [" ".join(unescape(TAG.sub("", heading)).split()) for heading in HEADING.findall(answer.text)]
+        headings = [
+            " ".join(unescape(TAG.sub("", heading)).split()) for heading in HEADING.findall(COUNT.sub("", answer.text))
+        ]
         if len(headings) != 1 or not headings[0].startswith(page.heading):
             yield f"{page.route}  has the headings {headings}, not {page.heading!r}"
         titles = [unescape(title) for title in TITLE.findall(answer.text)]

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 ADA = "/agents/ada"
 ROOMS = {
     "Today": {
-        "Today": ("/", {}),
+        "Today": (f"{ADA}/", {}),
         "Scheduled tasks": (f"{ADA}/cron/", {}),
         "Sub-agents": (f"{ADA}/subagents/", {}),
         "Background": (f"{ADA}/background/", {}),
@@ -52,7 +52,10 @@ ROOMS = {
     },
     "System": {
         "Problems": ("/operations/", {}),
-        "Imports": ("/operations/skipped/", {"Rejected records": "/operations/rejected/"}),
+        "Imports": (
+            "/operations/skipped/",
+            {"Rejected records": "/operations/rejected/", "Import a folder": "/operations/folder/"},
+        ),
         "Jobs": ("/operations/jobs/", {}),
         "Doctor": ("/operations/doctor/", {}),
         "Backups": (
@@ -136,7 +139,7 @@ def test_the_agent_is_kept_where_there_is_a_page_of_it(as_admin, ada, room, tab)
     }
     places = {link.label: link.address for link in menus.rooms}
     assert places["Conversations"] == f"{ADA}/sessions/" and places["Memory"] == f"{ADA}/files/"
-    assert (places["Today"], places["Training"], places["System"]) == ("/", "/review/", "/operations/")
+    assert (places["Today"], places["Training"], places["System"]) == (f"{ADA}/", "/review/", "/operations/")
 
 
 @pytest.mark.parametrize("address", BELOW)
@@ -172,7 +175,7 @@ def test_the_chooser_keeps_the_page_and_not_its_query(as_admin, ada):
         ]
 
 
-@pytest.mark.parametrize("address", ["/samples/", "/operations/jobs/", "/", "/agents/"])
+@pytest.mark.parametrize("address", ["/samples/", "/operations/jobs/", "/agents/"])
 def test_on_pages_of_no_agent_the_chooser_leads_to_sessions(as_admin, ada, address):
     links = read_menus(as_admin.get(address).text).agents
     assert links == [("All agents", address, "true"), ("ada", f"{ADA}/sessions/", "")]
