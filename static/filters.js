@@ -87,7 +87,8 @@ document.addEventListener("keydown", (event) => {
 document.addEventListener("input", (event) => { if (isLine(event.target)) show(event.target); });
 document.addEventListener("submit", (event) => event.target.querySelectorAll("[data-offers]").forEach(hide));
 document.addEventListener("focusout", (event) => { if (isLine(event.target) && event.target.isConnected) hide(event.target); });
-document.addEventListener("focusin", ({ target }) => { if (isLine(target)) target.setSelectionRange(target.value.length, target.value.length); });
+/* The caret of a line that got the focus by a key stands at its end. */
+document.addEventListener("focusin", ({ target }) => { if (isLine(target)) window.setTimeout(() => { if (!target.selectionEnd) target.setSelectionRange(target.value.length, target.value.length); }); });
 document.addEventListener("pointerdown", (event) => {
   const option = event.target.closest("#line-offers > [role=option]");
   if (!option) return;

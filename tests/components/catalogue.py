@@ -51,7 +51,7 @@ ENTRIES = {
             "list",
             (
                 *("filter_line", "filter_form", "filter_count", "filter_control"),
-                *("list_bar", "list_title", "list_files"),
+                *("list_bar", "list_title", "list_count", "list_files"),
             ),
         ),
         ("Facts", "facts", ()),
