@@ -57,6 +57,7 @@ PROBLEM_KINDS = {
     "agent_file": "agents.problems.AGENT_FILE",
     "workspace_differs": "agents.problems.workspaces.WORKSPACE_DIFFERS",
     "newer_schema": "agents.problems.NEWER_SCHEMA",
+    "errors": "ledger.errors.problems.ERRORS",
     "gate_blind": "gate.problems.BLIND",
     "gate_calls": "gate.problems.CALLS_FAIL",
     "gate_drift": "gate.problems.DRIFT",
