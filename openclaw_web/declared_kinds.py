@@ -75,6 +75,7 @@ PROBLEM_KINDS = {
     "samples_waiting": "datasets.problems.SAMPLES_WAITING",
     "task_overdue": "automation.problems.OVERDUE",
     "task_failing": "automation.problems.FAILING",
+    "budget": "overview.budgets.BUDGET",
     "openclaw_stopped": "overview.problems.STOPPED",
     "openclaw_model_down": "overview.problems.MODEL_DOWN",
     "own_model_down": "overview.problems.OWN_MODEL_DOWN",

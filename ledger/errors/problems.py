@@ -73,7 +73,7 @@ def describe(facts: Facts) -> str | Promise:
 
 ERRORS = Kind(
     label=gettext_lazy("Errors"),
-    severity=48,
+    severity=46,
     describe=describe,
     link=lambda facts: Link(gettext_lazy("Show"), "ledger:error_list", query={"error": facts["id"]}),
     check=check_errors,
