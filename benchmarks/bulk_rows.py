@@ -195,7 +195,7 @@ def fill_site(count, *, agent):
     from datasets.models import DatasetExport, DatasetSample
     from jobs.models import JobRun
     from people.models.bookkeeping import AuditEntry
-    from problems.models import Problem
+    from problems.models import ErrorGroup, ErrorSum, Problem
 
     moment, by = f"{T0} + i * 6000", BY
     insert(
@@ -247,6 +247,23 @@ def fill_site(count, *, agent):
         opened_at=moment,
         last_seen_at=moment,
     )
+    insert(
+        "default",
+        ErrorGroup,
+        min(count, 5_000),
+        id="printf('%016x', i)",
+        tool="CASE WHEN i % 5 THEN 'exec' ELSE '' END",
+        model="CASE WHEN i % 5 THEN '' ELSE 'claude-opus-4-5' END",
+        message="'Error: not found (exit code ' || i || ')'",
+        state="CASE i % 3 WHEN 0 THEN 'open' WHEN 1 THEN 'muted' ELSE 'closed' END",
+        opened_at=moment,
+        count="i + 1",
+        first_at=moment,
+        last_at=moment,
+    )
+    numbers = {"count": "i + 1", "session_count": "1", "first_at": moment, "last_at": moment}
+    name = {"agent_id": f"'{agent}'", "group_id": "printf('%016x', i)"}
+    insert("default", ErrorSum, min(count, 5_000), **name, **numbers)
     insert(
         "default",
         DatasetExport,

@@ -3,6 +3,7 @@ from django.urls import path
 import openclaw_web.pages.converters  # noqa: F401 - <anything:>
 from agents.routes import agent_paths
 
+from .errors import views as error_views
 from .lists import stored_views
 from .lists import views as list_views
 from .savings import views as savings_views
@@ -13,6 +14,7 @@ urlpatterns = [
     *agent_paths("sessions/", list_views.session_list, name="session_list"),
     *agent_paths("events/", list_views.event_list, name="event_list"),
     *agent_paths("turns/", list_views.turn_list, name="turn_list"),
+    *agent_paths("errors/", error_views.error_list, name="error_list"),
     *agent_paths("savings/", savings_views.savings, name="savings"),
     path("agents/<str:agent>/sessions/<str:session_id>/", views.session_detail, name="session_detail"),
     path("agents/<str:agent>/sessions/<str:session_id>/turns/", views.session_turns, name="session_turns"),

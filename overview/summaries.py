@@ -7,6 +7,7 @@ from django.db.models import Count, Max, Sum
 
 from agents import services as agents
 from agents.models import Agent, AgentDatabase
+from ledger.errors import error_sums
 from ledger.models import RejectedRecord, Session, TranscriptEvent
 from ledger.transcripts.rows import TOTALS
 from ledger.transcripts.transcript_store import UNKNOWN_ENVELOPE
@@ -161,7 +162,9 @@ def refresh(agent: Agent, *, collected_at: int | None = None, is_whole: bool = F
             DEFAULT_DB_ALIAS, INSERT_HOUR, [(agent.agent_id, span, *details[span]) for span in sorted(new)]
         )
         site_sums.refresh(gone | written | old | new)
+        before = AgentSummary.objects.filter(agent_id=agent.agent_id).first()
         AgentSummary.objects.update_or_create(agent_id=agent.agent_id, defaults=summary)
+    error_sums.refresh(agent, had_errors=bool(before.error_count) if before else None)
     memory_sums.refresh(agent)
     newest_sessions.refresh(agent)
     agents.refresh_database_row(agent)
@@ -220,7 +223,11 @@ def find_wrong(agent: Agent) -> list[str]:
         names.append("agent_daily_stats.latency_json")
     return list(
         dict.fromkeys(
-            [*(_find_wrong_spans(agent, stored, counted.intersection(hour_days), details) if counted else []), *names]
+            [
+                *(_find_wrong_spans(agent, stored, counted.intersection(hour_days), details) if counted else []),
+                *names,
+                *error_sums.find_wrong(agent),
+            ]
         )
     )
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from django.http import Http404
+from django.shortcuts import get_object_or_404
 from ninja import Query
 
 from openclaw_web.endpoints.operations import Operations
@@ -36,7 +36,7 @@ def problem_list(request, filters: Query[ProblemQuery]):
 @needs("operator")
 def problem_mute(request, problem_id: str, body: MuteIn):
     """Mute an open problem: it is not counted until it is worse, or gone and back."""
-    return _apply(request, services.mute, problem_id, reason=body.reason)
+    return _apply(request, services.mute, problem_id, reason=body.reason, until=body.until)
 
 
 @router.post("/problems/{problem_id}/unmute", ProblemOut, 404, 409)
@@ -64,9 +64,7 @@ def problem_seen(request, problem_id: str):
 
 
 def _apply(request, act, problem_id, **options):
-    try:
-        row = act(problem_id, by=request.user.username, **options)
-    except Problem.DoesNotExist as exc:
-        raise Http404 from exc
+    get_object_or_404(Problem.objects.only("id"), id=problem_id)  # groups of errors have ids of the same kind
+    row = act(problem_id, by=request.user.username, **options)
     cause_id = find_causes(request.user).get(row.id, "")
     return shape({name: getattr(row, name) for name in READ}) | {"cause_id": cause_id}

@@ -6,13 +6,39 @@ from openclaw_web.sqlite.fields import Count, EpochMs, Flag, OperatorText, Perso
 from openclaw_web.sqlite.json_columns import JsonProperty
 
 
-class Problem(models.Model):
-    """One problem: its kind, its subject, its facts, and what people did about it."""
+class State(models.TextChoices):
+    """State of a problem or of a group of errors, by what people did about it."""
 
-    class State(models.TextChoices):
-        OPEN = "open"
-        MUTED = "muted"
-        CLOSED = "closed"
+    OPEN = "open"
+    MUTED = "muted"
+    CLOSED = "closed"
+
+
+NOT_MUTED = {"muted_at": None, "muted_by": "", "muted_until": None, "mute_reason": ""}
+
+
+class Actable(models.Model):
+    """A problem or a group of errors, which people see, mute and close.
+
+    Each table has the columns itself, at their place in its rows.
+    """
+
+    State = State
+
+    class Meta:
+        abstract = True
+
+    def reopen(self, now: int) -> None:
+        """Open it again: what people did before it came back does not hold any more."""
+        self.state, self.opened_at, self.reopened_count = State.OPEN, now, self.reopened_count + 1
+        self.seen_at = self.closed_at = None
+        self.seen_by = self.closed_by = ""
+        for name, value in NOT_MUTED.items():
+            setattr(self, name, value)
+
+
+class Problem(Actable):
+    """One problem: its kind, its subject, its facts, and what people did about it."""
 
     id = PlainText(primary_key=True, shown="api file", help_text="made of kind, agent and subject; it never changes")
     kind = PlainText(shown="api file", help_text="its name in the setting PROBLEM_KINDS")
@@ -41,6 +67,7 @@ class Problem(models.Model):
     closed_at = EpochMs(null=True, shown="api file")
     closed_by = PersonText(default="", shown="api file", help_text="empty: closed by itself")
     settled_level = Count(default=0, help_text="its level when a person muted or closed it", shown="")
+    muted_until = EpochMs(null=True, shown="api file", help_text="when it opens by itself; null: no day was named")
 
     class Meta:
         db_table = "problems"
@@ -73,3 +100,84 @@ class ProblemCheck(models.Model):
 
     def __str__(self):
         return self.place
+
+
+class ErrorGroup(Actable):
+    """Failed calls of one tool or model with one normalised message, with their numbers in all agents."""
+
+    kind, agent_id = "error", ""  # as the audit log says it
+
+    id = PlainText(primary_key=True, shown="api file", help_text="a hash of the next three; it never changes")
+    tool = PlainText(default="", shown="api file", help_text="the tool that failed; empty: a model did")
+    model = PlainText(default="", shown="api file", help_text="the model that failed; empty: a tool did")
+    message = PlainText(shown="api file", help_text="normalised: words of errors, and marks for everything else")
+    is_new = Flag(default=False, help_text="it was first seen by an import that was not the agent's first", shown="")
+    state = PlainText(choices=State.choices, default=State.OPEN, shown="api file")
+    opened_at = EpochMs(shown="api file", help_text="when it was opened last")
+    reopened_count = Count(default=0, shown="api file")
+    seen_at = EpochMs(null=True, shown="api file", help_text="when a person marked it as seen")
+    seen_by = PersonText(default="", shown="api file")
+    muted_at = EpochMs(null=True, shown="api file")
+    muted_by = PersonText(default="", shown="api file")
+    muted_until = EpochMs(null=True, shown="api file", help_text="when it opens by itself; null: no day was named")
+    mute_reason = OperatorText(default="", shown="api file")
+    closed_at = EpochMs(null=True, shown="api file")
+    closed_by = PersonText(default="", shown="api file", help_text="empty: closed by itself")
+    count = Count(default=0, shown="api file", help_text="failed calls")
+    session_count = Count(default=0, shown="api file", help_text="sessions with such a call")
+    agent_count = Count(default=0, shown="api file", help_text="agents with such a call")
+    first_at = EpochMs(default=0, shown="api file")
+    last_at = EpochMs(default=0, shown="api file")
+
+    class Meta:
+        db_table = "error_groups"
+        indexes = [
+            models.Index(fields=["last_at", "id"], name="idx_error_last"),
+            models.Index(fields=["count", "id"], name="idx_error_count"),
+        ]
+
+    def __str__(self):
+        return f"{self.tool or self.model}: {self.message}"
+
+
+class ErrorSum(models.Model):
+    """How often the errors of a group occurred in one agent."""
+
+    pk = models.CompositePrimaryKey("agent_id", "group_id")
+    agent_id = PlainText()
+    group = models.ForeignKey(ErrorGroup, models.CASCADE, db_index=False, related_name="sums")
+    count = Count()
+    session_count = Count()
+    first_at = EpochMs()
+    last_at = EpochMs()
+
+    class Meta:
+        db_table = "error_sums"
+        indexes = [
+            models.Index(fields=["group", "agent_id"], name="idx_error_sum_group"),
+            models.Index(fields=["agent_id", "last_at", "group"], name="idx_error_sum_last"),
+            models.Index(fields=["agent_id", "count", "group"], name="idx_error_sum_count"),
+        ]
+
+    def __str__(self):
+        return f"{self.agent_id} {self.group_id}"
+
+
+class ErrorDay(models.Model):
+    """How often the errors of a group occurred in one agent on one recent UTC day."""
+
+    pk = models.CompositePrimaryKey("agent_id", "group_id", "date")
+    agent_id = PlainText()
+    group_id = PlainText()
+    date = PlainText(help_text="YYYY-MM-DD")
+    count = Count()
+
+    class Meta:
+        db_table = "error_days"
+        indexes = [
+            models.Index(fields=["group_id", "date"], name="idx_error_day_group"),
+            models.Index(fields=["date"], name="idx_error_day"),
+        ]
+
+    def __str__(self):
+        return f"{self.agent_id} {self.group_id} {self.date}"

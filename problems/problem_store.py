@@ -15,7 +15,7 @@ from openclaw_web.errors import UserFacingError
 from openclaw_web.sqlite import failures
 
 from .kinds import Finding, Kind, shorten
-from .models import Problem, ProblemCheck
+from .models import NOT_MUTED, ErrorGroup, Problem, ProblemCheck, State
 
 UNCHECKED = "unchecked"  # the kind that says where a check failed
 KEPT_MS = 90 * 86_400_000  # of a problem that is closed
@@ -23,7 +23,7 @@ MOST_CLOSED = 5_000
 BATCH = 500
 FOUND = ("severity", "level", "is_counted", "detail_json", "since_at", "is_found")  # what a check may change
 STATES = ("state", "opened_at", "reopened_count", "seen_at", "seen_by", "closed_at", "closed_by")
-MUTES = ("muted_at", "muted_by", "mute_reason")
+MUTES = ("muted_at", "muted_by", "muted_until", "mute_reason")
 
 
 @dataclass(slots=True)
@@ -59,6 +59,9 @@ def store_findings(result: PassResult) -> None:
     }
     now = clock.now_ms()
     with transaction.atomic():
+        for table in (Problem, ErrorGroup):
+            overdue = table.objects.filter(state=State.MUTED, muted_until__lte=now)
+            overdue.update(state=State.OPEN, **NOT_MUTED)
         # The rows of these findings, and of what was found before.
         rows = {row.id: row for row in Problem.objects.filter(is_found=True)}
         for keys in in_batches([key for key in by_id if key not in rows], BATCH):
@@ -123,9 +126,7 @@ def _update_row(row, name, _agent_id, finding, kinds, now):
     is_settled = row.state != Problem.State.OPEN
     is_back = row.state == Problem.State.CLOSED and not row.is_found
     if is_back or (is_settled and finding.level > row.settled_level):
-        row.state, row.opened_at, row.reopened_count = Problem.State.OPEN, now, row.reopened_count + 1
-        row.seen_at = row.closed_at = row.muted_at = None
-        row.seen_by = row.closed_by = row.muted_by = row.mute_reason = ""
+        row.reopen(now)
     _fill(row, finding, kinds[name], now)
     return before != [getattr(row, column) for column in (*FOUND, "state")]
 

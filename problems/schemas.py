@@ -25,3 +25,4 @@ class ProblemOut(table_schema(Problem)):
 
 class MuteIn(Schema):
     reason: str = Field(min_length=1, max_length=LONGEST_REASON)
+    until: str = Field("", max_length=10, description="a day like 2026-02-21 (UTC): it opens again when that begins")

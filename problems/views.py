@@ -46,9 +46,9 @@ def system_needs(request):
 @require_POST
 @needs("operator")
 def problem_mute(request, problem_id):
-    """Mute a problem, with a reason."""
-    reason = request.POST.get("reason", "")
-    return _apply(request, _("The problem is muted."), lambda by: services.mute(problem_id, by=by, reason=reason))
+    """Mute a problem, with a reason, and until a day if one is named."""
+    answers = {name: request.POST.get(name, "") for name in ("reason", "until")}
+    return _apply(request, _("The problem is muted."), lambda by: services.mute(problem_id, by=by, **answers))
 
 
 @require_POST

@@ -58,6 +58,7 @@ VALUES = {
     "handle": "x",
     "kind": "user",
     "exported_by": "user1",
+    "error": "0000000000000001",
     "decision": "00000000000000000000000001",
     "rule": "rule-1",
     "scope": "global",

@@ -7,12 +7,23 @@ from ninja import Query
 from agents.decorators import agent_view_for
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Page, page_to_json
+from openclaw_web.pages.roles import needs
 
+from ..errors.error_list import ERRORS, read_agents, read_values
 from ..session.api import BUDGET_BYTES, PAYLOAD_COLUMNS, annotate_payloads, count_event_bytes, count_turn_bytes
 from ..session.schemas import RejectedOut, SessionOut
 from .event_list import EVENTS
 from .rejected_list import REJECTED
-from .schemas import AgentEventOut, AgentTurnPage, AgentTurnQuery, EventQuery, RejectedQuery, SessionQuery
+from .schemas import (
+    AgentEventOut,
+    AgentTurnPage,
+    AgentTurnQuery,
+    ErrorOut,
+    ErrorQuery,
+    EventQuery,
+    RejectedQuery,
+    SessionQuery,
+)
 from .session_list import SESSIONS
 from .turn_list import TURNS
 
@@ -55,6 +66,16 @@ def turn_list(request, agent, filters: Query[AgentTurnQuery]):
     """
     listing = TURNS.fits(agent, **filters.criteria())
     return page_to_json(listing.page(**filters.place, budget=BUDGET_BYTES, weigh=count_turn_bytes))
+
+
+@router.get("/errors", Page[ErrorOut], 409)
+@needs("viewer")
+def error_list(request, filters: Query[ErrorQuery]):
+    """Failed calls of tools and models, grouped by their normalised message; the last ones first."""
+    listing = ERRORS.fits(request.user, **filters.criteria())
+    page = replace(listing, rows=read_values(listing.rows)).page(**filters.place)
+    agents = read_agents([row["id"] for row in page])
+    return page_to_json(page, [row | {"agents": agents[row["id"]]} for row in page])
 
 
 @router.get("/agents/{agent}/rejected", Page[RejectedOut], 404, 409, 503)

@@ -15,7 +15,7 @@ from openclaw_web.lists.paging import Listing, Term, build_listing, build_terms,
 from openclaw_web.sqlite.json_columns import decode
 
 from ..collectors.records import read_facts
-from ..models import TranscriptEvent
+from ..models import IS_COUNTED_ERROR, TranscriptEvent
 from ..transcripts import trimming
 from ..words import EVENT_WORDS
 from .agent_filters import COUNTED, AgentFilters
@@ -38,12 +38,13 @@ class EventFilters(AgentFilters):
     """The filters of the list of records."""
 
     ORDERS, DEFAULT = {"time": ("created_at", "place")}, "-time"
-    HIDDEN = ("counted",)
+    HIDDEN = ("counted", "error")
     OFFERED = {"model": "model"}
     CHIPS = AgentFilters.CHIPS | {"q": _("Text")}
     DESCRIPTIONS = AgentFilters.DESCRIPTIONS | {
         "session": "only this session, in the order of its records",
         "failed": "only failed tool and model calls",
+        "error": "only failed calls of this group of errors, without copies and repeated ones",
         "q": (
             f"words in the first {trimming.CAP:,} characters of the texts of a record, or in the first "
             f"{trimming.RESULT_KEPT:,} characters of a tool result with more than {trimming.RESULT_CAP:,}"
@@ -55,10 +56,11 @@ class EventFilters(AgentFilters):
     model = forms.CharField(label=_("Model"), required=False, max_length=500)
     session = forms.CharField(label=_("Session"), required=False, max_length=500)
     failed = forms.BooleanField(label=_("Only failed"), required=False)
+    error = forms.CharField(label=_("Error"), required=False, max_length=40)
     counted = forms.BooleanField(**COUNTED)
 
 
-def fits(agent, *, sort=EventFilters.DEFAULT, session="", types=(), counted=False, **values) -> Listing:
+def fits(agent, *, sort=EventFilters.DEFAULT, session="", types=(), counted=False, error="", **values) -> Listing:
     """The records of all sessions that fit by time, or of one `session` in its order.
 
     With `types` only records of these kinds. With `counted` only those that sums count: no copies, and none that
@@ -68,6 +70,8 @@ def fits(agent, *, sort=EventFilters.DEFAULT, session="", types=(), counted=Fals
     rows = TranscriptEvent.objects.using(agent.db).placed()
     if session:  # its records lie together, in the order of their numbers
         rows, order = rows.filter(session_id=session), (f"{'-' if sort.startswith('-') else ''}seq",)
+    if error:  # as the index of errors has them
+        rows = rows.filter(IS_COUNTED_ERROR, error_group=error)
     # A record is JSON: there a quotation mark is written \", a new line \n.
     words = orjson.dumps(values.get("q") or "").decode()[1:-1]
     conditions = build_terms(values, COLUMNS, moment="created_at") + (

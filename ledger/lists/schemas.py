@@ -5,8 +5,11 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from openclaw_web.endpoints.schemas import Page
+from openclaw_web.endpoints.table_schemas import table_schema
 from openclaw_web.lists.api_query import list_query
+from problems.models import ErrorGroup
 
+from ..errors.error_list import ErrorFilters
 from ..session.schemas import EventOut, TurnOut
 from .event_list import EventFilters
 from .rejected_list import RejectedFilters
@@ -48,6 +51,14 @@ class AgentTurnQuery(list_query(TurnFilters, without=("branches",))):
 class RejectedQuery(list_query(RejectedFilters)):
     # Also codes that the page has no words for, such as those of a damaged database.
     reason: str | None = Field(None, max_length=50, description="a code: not_json, truncated, glued, …")
+
+
+class ErrorQuery(list_query(ErrorFilters)):
+    agent: str = Field("", max_length=56, description="only errors of this agent, with its numbers")
+
+
+class ErrorOut(table_schema(ErrorGroup)):
+    agents: dict[str, int] = Field(description="the agents with such a call, and how many each has")
 
 
 class AgentEventOut(EventOut):

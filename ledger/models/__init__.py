@@ -167,6 +167,9 @@ class PlacedQuerySet(models.QuerySet):
         return self.annotate(place=RowId())
 
 
+IS_COUNTED_ERROR = models.Q(is_failed=True, is_synthetic=False, repeat_of__isnull=True)
+
+
 class TranscriptEvent(models.Model):
     """One record of a transcript (database-first spec `transcript_events`), with what lists and sums need beside it.
 
@@ -221,6 +224,7 @@ class TranscriptEvent(models.Model):
         shown="api file",
         help_text="the session from which this was copied; null for its own. Copies are in no sum",
     )
+    error_group = PlainText(null=True, shown="", help_text="of a failed call: ledger.errors.messages")
     trim_json = SpeechText(null=True, help_text="what event_json leaves out: see ledger.transcripts.trimming", shown="")
     trim = JsonProperty("trim_json")
     event_json = SpeechText(shown="")
@@ -241,6 +245,13 @@ class TranscriptEvent(models.Model):
             ),
             # The time alone, half the price of an index that holds the session as well: lists go by time and place.
             models.Index(fields=["created_at"], name="idx_event_created"),
+            # Failed calls as sums count them: those of a group by time, and the sessions of each group.
+            models.Index(fields=["error_group", "created_at"], name="idx_event_error", condition=IS_COUNTED_ERROR),
+            models.Index(
+                fields=["error_group", "session_id", "created_at"],
+                name="idx_event_error_session",
+                condition=IS_COUNTED_ERROR,
+            ),
             # A session has few beginnings: asking for them must not walk through its records.
             models.Index(
                 fields=["session_id", "seq"],

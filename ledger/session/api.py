@@ -29,7 +29,7 @@ from .schemas import (
 
 router = Operations("ledger_api", tags=["ledger"])
 BUDGET_BYTES = 2_000_000  # of texts in one answer
-PAYLOAD_COLUMNS = ("event_json", "trim_json", "full_zstd")
+PAYLOAD_COLUMNS = ("event_json", "trim_json", "full_zstd", "error_group")  # columns behind long texts
 
 
 @router.get("/agents/{agent}/sessions/{session_id}", SessionDetailOut, 404, 503)

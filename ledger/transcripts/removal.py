@@ -16,6 +16,7 @@ from openclaw_web import clock
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import statements, upkeep
 
+from ..errors import record_groups
 from ..models import PromptReport, RemovedSession, Session, SessionDay
 from . import session_holdings, session_rows, tool_days
 
@@ -113,6 +114,7 @@ def restore_session(db: str, session_id: str, rows: Iterable[tuple[str, dict[str
         session_rows.insert_rows(db, session_id, session_rows.TABLES_BY_NAME[name], map(itemgetter(1), table_rows))
     tool_days.add_to_days(db, session_id)
     session_holdings.recount_holding(db, session_id)
+    record_groups.fill_groups(db, session_id)
     if digest not in (session_rows.compute_digest(db, session_id, is_older=is_older) for is_older in (False, True)):
         raise Refused(_("The restored rows differ from the archive."))
 

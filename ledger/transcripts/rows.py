@@ -10,6 +10,7 @@ from typing import Any
 
 from ..collectors.jsonl import Line
 from ..collectors.records import Facts, read_facts
+from ..errors.messages import find_group
 from .trimming import Keep, trim
 
 TOTALS = (
@@ -45,6 +46,7 @@ EVENT_COLUMNS = (
     "cache_write_tokens",
     "total_tokens",
     "cost_usd",
+    "error_group",
     "trim_json",
     "event_json",
     "full_zstd",
@@ -118,6 +120,7 @@ class Row:
             record_facts.tool_name,
             len(record_facts.calls),
             *counts,
+            error.id if (error := find_group(record_facts)) else None,
             self.trim_json,
             self.event_json,
             self.full_zstd,

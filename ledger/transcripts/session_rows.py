@@ -36,7 +36,7 @@ BYTES = "base64"
 ROWS = 500
 IDENTITIES = "transcript_event_identities"  # a view of columns of a record, which have lines of their own
 IDENTITY = ("event_id", "event_type", "parent_id", "message_idempotency_key")
-COUNTED = {(Session, "kind_counts"), (Session, "id_checksum")}
+COUNTED = {(Session, "kind_counts"), (Session, "id_checksum"), (TranscriptEvent, "error_group")}
 ELSEWHERE = COUNTED | {(TranscriptEvent, name) for name in IDENTITY}
 # Columns that archives may lack, with the values that the update gave to stored rows.
 ADDED: dict[str, dict[str, Any]] = {

@@ -23,6 +23,7 @@ DERIVED = {
     "tool_days": "tool_sums",
     **dict.fromkeys(("agent_daily_stats", "agent_hours", "agent_summaries"), "sums"),
     **dict.fromkeys(("memory_spans", "newest_sessions", "newest_writes"), "sums"),
+    **dict.fromkeys(("error_groups", "error_sums", "error_days"), "sums"),
     "site_spans": "site_sums",
     **dict.fromkeys(("gate_hours", "gate_days", "memory_gate_stats", "gate_session_sums"), "gate_sums"),
     "guardian_statuses": "guardian_statuses",

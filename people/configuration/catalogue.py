@@ -18,7 +18,12 @@ from .setting import choices, daily, folder, line, lines, number, switch, text
 
 REASON = re.compile(r"([a-z][a-z0-9_]{0,31}): *(\S.{0,39})")
 PRICE = re.compile(r"(\S+): *([0-9]{1,6}(?:\.[0-9]{1,6})?) +([0-9]{1,6}(?:\.[0-9]{1,6})?)", re.ASCII)
-MOST_REASONS, MOST_PRICES = 9, 200  # each reason has a digit as its key
+ALL_AGENTS, USD = "all agents", "USD"
+BUDGET = re.compile(
+    rf"({ALL_AGENTS}|[a-z0-9][a-z0-9_-]{{0,55}}): *([0-9]{{1,12}}(?:\.[0-9]{{1,6}})?) +({USD}|tokens) per (day|month)",
+    re.ASCII,
+)
+MOST_REASONS, MOST_PRICES, MOST_BUDGETS = 9, 200, 50  # each reason has a digit as its key
 # Stored in English and shown in the language of the request, as long as a code has its original label.
 REJECT_REASONS = {
     "wrong_fact": N_("Wrong fact"),
@@ -71,6 +76,17 @@ def parse_prices(values: list[str]) -> dict[str, tuple[float, float]]:
     """Parse prices into US dollars per million prompt and completion tokens, by model."""
     matches = (match for value in values if (match := PRICE.fullmatch(value)))
     return {match[1]: (float(match[2]), float(match[3])) for match in matches}
+
+
+def parse_budgets(values: list[str]) -> dict[tuple[str, str, str], float]:
+    """Parse budgets into amounts by agent (or ALL_AGENTS), unit (USD or tokens) and period (day or month)."""
+    matches = (match for value in values if (match := BUDGET.fullmatch(value)))
+    return {(match[1], match[3], match[4]): float(match[2]) for match in matches}
+
+
+def _are_budgets(values):
+    amounts = parse_budgets(values)
+    return len(values) <= MOST_BUDGETS and len(amounts) == len(values) and all(amounts.values())
 
 
 def _are_reasons(values):
@@ -284,8 +300,18 @@ REVIEW = {
         _("Searches for members that were removed, opted out, rolled back or rejected. 0 = only on request."),
     ),
 }
+BUDGETS = {
+    "budget.limits": lines(
+        [], _("a list of at most 50 different lines such as main: 5 USD per day"), _are_budgets
+    ).with_words(
+        _("Budgets"),
+        _("One per line: “all agents: 5 USD per day”. Reported at 80 and 100 percent. Empty = none."),
+        _("Each is for one agent or all agents, in USD or tokens, per day or month (UTC)."),
+    ),
+}
 GROUPS = {
     "import": (_("Import"), IMPORT),
+    "budgets": (_("Budgets"), BUDGETS),
     "memory": (_("Artifacts"), MEMORY),
     "gate": (_("Memory gate"), GATE),
     "guardian": (_("Write guardian"), GUARDIAN),

@@ -83,6 +83,7 @@ NO_CONTENT = {
     "api": """
         agent_detail agent_list agent_savings artifact_list audit_list backup_list cron_list delivery_list
         doctor_ignored_list doctor_look_detail doctor_run_detail doctor_run_list doctor_source_list episode_head
+        error_list
         episode_policy episode_scopes export_list file_list file_versions file_writes flow_list gate_call_list
         gate_plan gate_prompt_detail gate_replay_detail gate_replay_list gate_statistics guardian_chart guardian_plan
         guardian_proposal_list indexed_file_list invitation_list job_detail job_list me memory_list openapi-json
@@ -106,7 +107,7 @@ NO_CONTENT = {
     """,
     "guardian": "audit_list chart decision_writes file_list own_guardian proposal_list rule_new session_writes",
     "jobs": "job_detail job_list job_notice",
-    "ledger": "event_list savings session_list step_detail stored_list turn_list",
+    "ledger": "error_list event_list savings session_list step_detail stored_list turn_list",
     "operations": "artifact_store backup_list doctor retention system system_needs",
     "overview": "agent_list healthz memory_list overview",
     "people": "account audit_list invitation_list join one_time_link settings sign_in token_list user_list",

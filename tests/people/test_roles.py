@@ -48,8 +48,9 @@ READS = {
         /agents/{agent}/sessions/{session_id}/events /agents/{agent}/sessions/{session_id}/savings
         /agents/{agent}/sessions/{session_id}/steps /agents/{agent}/sessions/{session_id}/turns
         /agents/{agent}/subagents /agents/{agent}/tasks /agents/{agent}/turns /agents/{agent}/turns/context
-        /agents/{agent}/vfs /exports /exports/{export_id} /exports/{export_id}/files/{name} /exports/{export_id}/zip /me
-        /me/sign-ins /operations/jobs /operations/jobs/{job_id} /operations/memory /operations/skipped
+        /agents/{agent}/vfs /errors /exports /exports/{export_id} /exports/{export_id}/files/{name}
+        /exports/{export_id}/zip /me /me/sign-ins /operations/jobs /operations/jobs/{job_id}
+        /operations/memory /operations/skipped
         /operations/tokens /overview /overview/agents /samples /samples/{sample_id}
         /findings /findings/rules /findings/{value_hash} /findings/{value_hash}/places /datasets /datasets/statistics
         /datasets/{dataset_id} /datasets/{dataset_id}/versions/{number}

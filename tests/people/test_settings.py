@@ -43,10 +43,13 @@ NO_REASONS = [["Slow"], ["slow:"], ["Slow: Too slow"], ["a: A", "a: B"], [f"r{nu
 NO_PRICES = [["gpt"], ["gpt: 1"], ["gpt: 1 -2"], ["gpt: 1 2", "gpt: 3 4"], [f"m{number}: 1 2" for number in range(201)]]
 NO_TEXT = ["x" * 20_001, "a\0b", 1, None]
 NO_TIMES = ["60 0 * * *", "0 24 * * *", "0 0 * * 1", "", 0]
+NO_BUDGETS = [["main: 5"], ["main: 0 USD per day"], ["Main: 5 USD per day"], ["main: 5 EUR per day"], ["main: 5 USD"]]
+NO_BUDGETS += [["main: 5 USD per day", "main: 6 USD per day"], [f"a{number}: 1 USD per day" for number in range(51)]]
 # The least and the largest value of each other setting, and invalid values.
 OTHERS = {
     "artifacts.flaggedKinds": ([], ALL_KINDS, NO_KINDS),
     "backup.folder": ("", "/mnt/my backups", NO_PATHS),
+    "budget.limits": ([], ["all agents: 0.5 USD per month", "main: 1000 tokens per day"], NO_BUDGETS + NO_TEXTS),
     "collector.optedOutSenders": ([], ["alice", "+49 1"] * 500, NO_TEXTS),
     "datasetCollection.privacyFiltering.redactPatterns": (
         [],

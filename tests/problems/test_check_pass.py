@@ -17,12 +17,13 @@ from datasets.review.parts import PartVerdict
 from gate.recording import decision_store
 from guardian.models import GuardianRun, WriteGuardianAudit
 from ledger.models import ConversationTurn
+from ledger.transcripts import turns
 from openclaw_web import clock
 from openclaw_web.disk import locks
-from overview.models import AgentSummary
+from overview.models import AgentDailyStat, AgentSummary
 from people.configuration import setting_values as configuration
 from problems import check_pass, services
-from problems.models import Problem, ProblemCheck
+from problems.models import ErrorGroup, Problem, ProblemCheck
 from tests.collecting.collect_runs import run
 from tests.factories import BackupRunFactory, CronJobFactory, CronRunFactory, JobFactory
 from tests.gate.statistics.statistics_rows import make_failed_call, make_report, midnight
@@ -131,6 +132,18 @@ def no_worker(_home):
     JobFactory(kind="export", state="queued", created_at=clock.now_ms() - HOUR_MS)
 
 
+def new_error(_home):
+    now = clock.now_ms()
+    columns = {"first_at": now, "last_at": now, "count": 1, "opened_at": now}
+    ErrorGroup.objects.create(id="e1", tool="exec", message="Error: not found", is_new=True, **columns)
+
+
+def budget(_home):
+    configuration.put("budget.limits", ["all agents: 10 tokens per day"])
+    today = turns.utc_day(clock.now_ms())
+    AgentDailyStat.objects.update_or_create(agent_id="ghost", date=today, defaults={"total_tokens": 20})
+
+
 def backup(_home):
     from operations.models import BackupRun
 
@@ -145,6 +158,7 @@ PLANTED = {
     left_out: "OpenClaw has left MEMORY.md of main out of every prompt since",
     rule_broken: "1 write of main broke the rule “Likes tea” (MEMORY.md).",
     blind: "The gate of main saw no user message in 40 of 160 decisions.",
+    budget: "All agents: 200% of the budget of this day (UTC) are used, 20 of 10.",
     calls: "The last 5 calls of the gate's model for main failed.",
     proposal: "1 proposal waits for MEMORY.md of main.",
     overdue: "The scheduled task “Stock watch” of main is 15 h overdue.",
@@ -152,6 +166,7 @@ PLANTED = {
     rejects: "1 record of main was rejected by imports.",
     newer_version: "is newer than the newest version this site was checked with (2026.9.6).",
     newer: "openclaw.json has schema 99; this version of OpenClaw Web knows schemas up to 25.",
+    new_error: "New error of exec: Error: not found",
     drift: "NO_WRITE of main fell from 100.0% (60 decisions, four weeks before) to 0.0% (60 decisions, last 7 days).",
     backup: "The last successful restore was more than 30 days ago.",
 }

@@ -39,6 +39,7 @@ SOMETHING_ELSE = {
     ),
     "guardian/recording/write_store.py": ("without an earlier report",),
     "ledger/checks.py": ("read by the rules of an older version",),
+    "ledger/errors/vocabulary.py": ("denied deprecated died",),  # words of error messages
     "ledger/collectors/agent_database.py": ("under the names of older versions",),
     "guardian/detail/page.py": ("No later version of %(file)s",),
     "guardian/verbs/rules.py": ("older rules are not listed",),

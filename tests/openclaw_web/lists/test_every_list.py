@@ -51,12 +51,18 @@ ORDERS = {
     "time": "created_at",
     "tokens": "total_tokens",
     "turns": "turn_count",
+    "last": "last_at",
+    "count": "count",
     "when": "exported_at",
 }
 
 
 def says(*columns, word="other"):
     return lambda row: any(word in str(row[column]) for column in columns)
+
+
+def is_counted_error(row):
+    return row["is_failed"] and not row["is_synthetic"] and row["repeat_of"] is None
 
 
 # Filters other than an equal column or a least number: a value, and the rows that fit.
@@ -72,6 +78,9 @@ OTHERS = {
         "OTHER",
         lambda row: not row["redacted"] and says("summary", "payload_json", "refs_json")(row),
     ),
+    "errors error": (f"{5:026d}", lambda row: row["id"] == f"{5:026d}"),
+    "errors q": ("OTHER", says("message")),
+    "events error": ("other", lambda row: row["error_group"] == "other" and is_counted_error(row)),
     "events counted": ("on", lambda row: not row["is_synthetic"] and row["repeat_of"] is None),
     "events failed": ("on", lambda row: row["is_failed"]),
     "events q": ("OTHER", says("event_json")),
