@@ -57,8 +57,8 @@ DAMAGES = [
     # The same record twice.
     ("INSERT INTO transcript_events SELECT session_id, 77, created_at, NULL, '', NULL, NULL, kind, turn_number,"
      " is_active, is_failed, is_synthetic, model, tool_name, tool_call_count, input_tokens, output_tokens,"
-     " cache_read_tokens, cache_write_tokens, total_tokens, cost_usd, repeat_of, trim_json, event_json, full_zstd FROM"
-     " transcript_events WHERE session_id = '%s' AND seq = 1", {"transcript_events"}),
+     " cache_read_tokens, cache_write_tokens, total_tokens, cost_usd, repeat_of, trim_json, event_json, full_zstd,"
+     " error_group FROM transcript_events WHERE session_id = '%s' AND seq = 1", {"transcript_events"}),
     ("UPDATE transcript_events SET event_id = NULL WHERE session_id = '%s' AND seq = 1",
      {"transcript_events.event_id"}),
     ("UPDATE sessions SET withheld_count = 3 WHERE id = '%s'", {"sessions.withheld_count"}),
