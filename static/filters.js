@@ -36,8 +36,7 @@ function show(line) {
   const list = listOf(line);
   const offers = offersFor(partOf(line), JSON.parse(line.dataset.offers)).slice(0, MOST_OFFERS);
   list.replaceChildren(...offers.map(([text, words], place) => {
-    const option = document.createElement("li");
-    const code = document.createElement("code");
+    const option = document.createElement("li"), code = document.createElement("code");
     option.id = `${list.id}-${place}`;
     option.role = "option";
     option.dataset.text = text;
@@ -76,8 +75,7 @@ function move(line, step) {
 
 document.addEventListener("keydown", (event) => {
   if (!isLine(event.target) || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
-  const line = event.target;
-  const option = listOf(line).hidden ? null : chosenOf(line);
+  const line = event.target, option = listOf(line).hidden ? null : chosenOf(line);
   const acts = { ArrowDown: () => move(line, 1), ArrowUp: () => move(line, -1), Escape: !listOf(line).hidden && (() => hide(line)) };
   if (option && !event.shiftKey) acts.Enter = acts.Tab = () => accept(line, option);
   if (!acts[event.key]) return;

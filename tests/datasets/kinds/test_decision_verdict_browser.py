@@ -141,6 +141,7 @@ def test_keys_wait_for_a_slow_answer_in_their_order(opened):
     expect(badges).to_have_text(["Right", "Right"])
     page.keyboard.press("u")
     wait_for_held(page, 4)
+    page.locator(".boxes > summary").click()
     page.locator("#id_decision").select_option("NO_WRITE")  # the row is gone when the answer comes
     expect(page.locator("[data-rows] tbody tr:has(.row-verdict)")).to_have_count(0)
     page.evaluate("held.at(-1)()")
