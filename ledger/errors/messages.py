@@ -1,6 +1,6 @@
 """Normalises the message of a failed call: words of errors stay, everything else becomes a mark.
 
-No word of a person is kept, because only those of `vocabulary` are (docs/decisions/0079).
+No word of a person is kept, because only those of `vocabulary` are (docs/decisions/0080).
 """
 
 import hashlib
