@@ -163,7 +163,7 @@ class TestSignIns:
         for _ in range(30):
             browser()
         this_browser.get(ACCOUNT)
-        with django_assert_num_queries(3):  # session, user, list
+        with django_assert_num_queries(4):  # session, user, list, agents
             this_browser.get(ACCOUNT)
 
     @pytest.mark.parametrize("agent", ["", "<script>alert(1)</script>", "x" * 5000, "\u202egnp.exe"])

@@ -282,8 +282,8 @@ class TestReading:
 
     def test_it_costs_one_query(self, root, session, django_assert_num_queries):
         root.get(self.ADDRESS)
-        with django_assert_num_queries(4), django_assert_num_queries(3, using="agent_ada"):
-            root.get(self.ADDRESS)  # queries: session, user, agent; and the last entry of the log
+        with django_assert_num_queries(5), django_assert_num_queries(3, using="agent_ada"):
+            root.get(self.ADDRESS)  # queries: session, user, agent, agents to choose; and the last entry of the log
 
 
 def test_every_role_is_recorded_alike(session):

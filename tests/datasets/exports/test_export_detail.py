@@ -142,5 +142,5 @@ def test_the_number_of_queries_does_not_grow(as_reviewer, django_assert_num_quer
         DatasetSample.objects.all().delete()
         for reason in reasons:
             SampleFactory(id=reason["id"])
-        with django_assert_num_queries(6):
+        with django_assert_num_queries(7):
             as_reviewer.get(refused.get_absolute_url())

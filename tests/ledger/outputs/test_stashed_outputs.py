@@ -166,7 +166,7 @@ def test_the_number_of_queries_does_not_grow(as_stranger, query, django_assert_m
 
     for count in (1, 30):
         page = many(count)
-        with django_assert_max_num_queries(6), django_assert_max_num_queries(16, using="agent_ada"):
+        with django_assert_max_num_queries(7), django_assert_max_num_queries(16, using="agent_ada"):
             assert as_stranger.get(page).status_code == 200
 
 
