@@ -240,3 +240,14 @@ def test_units_stand_beside_their_fields_and_in_their_names(as_admin):
     page = as_admin.get(PAGE).text
     assert 'Back up every<span class="visually-hidden"> (hours)</span></label>' in page
     assert '<span class="setting__unit" aria-hidden="true">hours</span>' in page
+
+
+def test_settings_are_found_by_their_words(as_admin):
+    """Topics are closed, but for those with a setting that has the words."""
+    page = as_admin.get("/operations/settings/").text
+    assert page.count('<details class="settings__group fold">') > 3 and 'settings__group fold" open' not in page
+    found = as_admin.get("/operations/settings/?q=BACKUP").text
+    assert found.count('settings__group fold" open') >= 1 and "setting--hit" in found
+    assert found.count('settings__group fold" open') < page.count("settings__group fold")
+    none = as_admin.get("/operations/settings/?q=<b>nowhere").text
+    assert "No setting has the words “&lt;b&gt;nowhere”." in none and "<b>nowhere" not in none
