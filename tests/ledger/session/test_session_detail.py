@@ -251,8 +251,6 @@ def test_the_number_of_queries_does_not_grow(client, django_assert_max_num_queri
         address = f"/agents/ada/sessions/{session_id}/{query}"
         with (
             django_assert_max_num_queries(7 + more, using="agent_ada"),
-            django_assert_max_num_queries(
-                6
-            ),  # session, user, agent, agents to choose; was it read lately, the entry that it was
+            django_assert_max_num_queries(6),  # session, user, agent, agents; was it read lately, the entry that it was
         ):
             client.get(address)
