@@ -208,4 +208,4 @@ def check_pages(browser):
     english, chinese = (browser.get("/", headers={"Accept-Language": code}).text for code in ("en", "zh-hans"))
     sheets = re.findall(r'(?:href|src)="(/static/\w+\.[0-9a-f]{12}\.(?:css|js))"', english)
     assert len(sheets) >= 2 and all(browser.get(sheet).status_code == 200 for sheet in sheets)
-    assert 'lang="en"' in english and 'lang="zh-hans"' in chinese.lower() and "概览" in chinese
+    assert 'lang="en"' in english and 'lang="zh-hans"' in chinese.lower() and "今天" in chinese
