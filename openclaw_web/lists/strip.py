@@ -70,12 +70,15 @@ def draw_strip(counts: Mapping[int, int], filters: DayFilters, unit: int) -> Str
     address = filters.query_with(**{"from": "\0f", "to": "\0t"})
     points = []
     for at in moments:
+        if at not in counts and at != moments[0]:  # most lists have many of these
+            points.append(Point("", "", (0,)))
+            continue
         start, end = (datetime.fromtimestamp(ms / 1000, UTC) for ms in (at, at + unit - 1))
         name, form = formatting.day_in_words(start.date()), "%Y-%m-%d"
         if unit == HOUR_MS:
             name, form = f"{name} {start:%H:%M} UTC", MINUTE.replace(":", "%%3A")
         href = address.replace("%00f", f"{start:{form}}").replace("%00t", f"{end:{form}}")
-        points.append(Point(name, name, (counts.get(at, 0),), href))
+        points.append(Point(name, name, (counts.get(at, 0),), href if at in counts else None))
     title, word = (_("Rows by day (UTC)"), _("Day")) if unit == DAY_MS else (_("Rows by hour (UTC)"), _("Hour"))
     chart = bar_chart(points, title=title, unit=word, series=[Series(_("Rows"), "muted")])
     return Strip(chart, sparkline([counts.get(at, 0) for at in moments], label=""))
