@@ -1,5 +1,7 @@
 """All agents, as the lists of pages merge them."""
 
+from django.db import DatabaseError
+
 from openclaw_web.lists.merging import Merged
 
 from . import databases
@@ -12,4 +14,4 @@ def read_all_agents() -> Merged:
     agents = {row.agent_id: row for row in Agent.objects.only("agent_id").order_by("agent_id")}
     lost = [name for name in agents if databases.is_on_disk(name) and not databases.get_path(name).exists()]
     found = [row for name, row in agents.items() if name not in lost]
-    return Merged(found, lost, KeptAnswers(), databases.UnusableAgent)
+    return Merged(found, lost, KeptAnswers(), (databases.UnusableAgent, DatabaseError))

@@ -40,7 +40,8 @@ class KeptAnswers:
         answer = self.find(agent_id, key)
         if answer is None:
             answer = read()
-            self.keep(agent_id, key, answer)
+            if answer is not None and not getattr(answer, "is_more", False):  # what ended early is asked again
+                self.keep(agent_id, key, answer)
         return answer
 
     def _get_state(self, agent_id):

@@ -67,7 +67,7 @@ def read_facts(agent: Agent, period: Range) -> AgentFacts:
     jobs = schedules.read_page(CronJob.objects.filter(agent_id=agent.agent_id), size=TASKS)
     return AgentFacts(
         agent,
-        facets.count_values(agent.db, "channel_id", COUNTING_MS),
+        facets.count_values(agent.db, "channel_id", COUNTING_MS) or {},
         _read_tools(agent.db, period),
         [(job, costs.get(job.id, RunCost())) for job in jobs],
         band(sizes),

@@ -20,6 +20,7 @@ function closePanel() {
 
 /* Addresses of the page, which may be relative to it, lead to the same places from here. */
 function placeAddresses(part, address) {
+  for (const form of part.querySelectorAll("form:not([action])")) form.setAttribute("action", "");
   for (const name of ADDRESSES) {
     for (const node of part.querySelectorAll(`[${name}]`)) node.setAttribute(name, new URL(node.getAttribute(name), address).href);
   }
@@ -32,6 +33,10 @@ async function showRow(row) {
   shownRow = row;
   row.setAttribute("aria-current", "true");
   const answer = await fetch(link.href).catch(() => null);
+  if (answer?.redirected) { /* signed out meanwhile */
+    location.assign(link.href);
+    return;
+  }
   const text = answer?.ok ? await answer.text() : "";
   if (row !== shownRow) return; /* another row was chosen meanwhile */
   const main = new DOMParser().parseFromString(text, "text/html").getElementById("main");
@@ -40,8 +45,12 @@ async function showRow(row) {
     showFailure();
     return;
   }
+  if (main.querySelector("#list-part")) { /* the row leads to a list of its own */
+    location.assign(link.href);
+    return;
+  }
   placeAddresses(main, link.href);
-  for (const bar of main.querySelectorAll("nav, [data-panel-leaves]")) bar.remove();
+  for (const bar of main.querySelectorAll("nav")) bar.remove();
   document.getElementById("panel-open").href = link.href;
   panelBody.replaceChildren(...main.childNodes);
   panelBody.scrollTop = 0;

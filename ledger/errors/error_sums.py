@@ -138,8 +138,12 @@ def _find_wrong_totals(group_ids):
 def _store_totals(totals):
     """Store totals of groups; open those again that came back, and forget those that nobody has."""
     if totals:
+        ids = [row[-1] for row in totals]
+        counts = dict(ErrorGroup.objects.filter(id__in=ids).values_list("id", "count"))
         statements.run_many(DEFAULT_DB_ALIAS, STORE_TOTAL, totals)
-        for group in ErrorGroup.objects.filter(state=State.CLOSED, last_at__gt=F("closed_at")):
-            group.reopen(clock.now_ms())
-            group.save()
+        # A group whose errors are of a clock that is ahead is open again only when another one came.
+        for group in ErrorGroup.objects.filter(id__in=ids, state=State.CLOSED, last_at__gt=F("closed_at")):
+            if group.count > counts.get(group.id, 0):
+                group.reopen(clock.now_ms())
+                group.save()
         ErrorGroup.objects.filter(state=State.OPEN, count=0).delete()

@@ -32,10 +32,10 @@ def read_values(db: str, columns: list[str], table: str = "sessions") -> dict[st
     return values
 
 
-def count_values(db: str, column: str, budget_ms: int, table: str = "sessions") -> dict[str, RowCount]:
+def count_values(db: str, column: str, budget_ms: int, table: str = "sessions") -> dict[str, RowCount] | None:
     """How many rows have each value of an indexed column, up to COUNTED_UP_TO.
 
-    It is empty when counting takes longer than `budget_ms` milliseconds.
+    None when counting takes longer than `budget_ms` milliseconds.
     """
     query = COUNTED.format(column, MOST, COUNTED_UP_TO + 1, table)
     with time_box(db, budget_ms) as is_up:
@@ -44,5 +44,5 @@ def count_values(db: str, column: str, budget_ms: int, table: str = "sessions") 
         except OperationalError as exc:
             if not is_up(exc):
                 raise
-            return {}
+            return None
     return {value: RowCount(min(count, COUNTED_UP_TO), count > COUNTED_UP_TO) for value, count in rows}

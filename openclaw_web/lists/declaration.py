@@ -61,7 +61,7 @@ class List:
     # Count the rows without filters, within a number of ms, where there is a quicker way than a query.
     count: Callable[[Any, int], RowCount] | None = None
     # Count the rows of each segment without filters, by its name, within about a number of ms.
-    amounts: Callable[[Any, int], Mapping[str, RowCount]] | None = None
+    amounts: Callable[[Any, int], Mapping[str, RowCount] | None] | None = None
     # The rows of the file as dictionaries, where they are not the `fields` of the rows, and how to write one.
     file: Callable[[QuerySet], QuerySet] | None = None
     shape: Callable[[dict[str, Any]], dict[str, Any]] | None = None

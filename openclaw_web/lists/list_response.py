@@ -13,6 +13,7 @@ from django.utils.text import capfirst
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
+from ..errors import Refused
 from ..pages.html import render_page
 from . import segments
 from .declaration import PLAIN
@@ -136,7 +137,7 @@ def _read_offered(filters, agent):
 def _read_amounts(declaration, whose):
     """The number of rows of each segment, as far as it can be counted in time."""
     if not isinstance(whose, Merged):
-        return declaration.amounts(whose, COUNTING_MS)
+        return declaration.amounts(whose, COUNTING_MS) or {}
     answers, is_whole = whose.ask(("amounts", declaration.on), lambda agent: declaration.amounts(agent, COUNTING_MS))
     names = dict.fromkeys(name for amounts in answers for name in amounts)
     return {
@@ -166,6 +167,9 @@ def _stream_file(request, declaration, filters, listing, agent_id):
     shape = declaration.shape or (lambda row: {name: row[name] for name in declaration.fields})
     columns = declaration.fields
     if isinstance(listing, MergedListing):
+        if names := listing.find_unusable():
+            sentence = _("This file would lack rows, because the databases of these agents cannot be used: %(agents)s")
+            raise Refused(str(sentence) % {"agents": ", ".join(names[:5])})
         columns = ("agent_id", *columns)
         pairs = listing.read_rows(lambda listing: _read_for_file(declaration, listing))
         shaped = ({"agent_id": whose.agent_id, **shape(row)} for whose, row in pairs)

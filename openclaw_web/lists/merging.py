@@ -18,6 +18,7 @@ from .list_counts import RowCount
 from .paging import (
     Listing,
     Page,
+    build_cursor_refusal,
     decode_cursor,
     encode_cursor,
     filter_beyond,
@@ -40,13 +41,13 @@ class Merged:
     """Several agents whose lists are shown as one.
 
     `agents` have an `agent_id`, `lost` are the ids of those without a file; `kept` keeps what was read of their files
-    (`agents.kept_answers.KeptAnswers`); `unusable` is the error of reading a file that cannot be used.
+    (`agents.kept_answers.KeptAnswers`); `unusable` are the errors of reading a file that cannot be used.
     """
 
     agents: list[Any]
     lost: list[str]
     kept: Any
-    unusable: type[Exception]
+    unusable: tuple[type[Exception], ...]
 
     def ask(
         self, key: Hashable | None, read: Callable[[Any], Any], agents: list[Any] | None = None, ms: int = COUNTING_MS
@@ -90,6 +91,7 @@ class MergedPage:
     is_partial: bool = False
     reached: Any = None
     unread: int = 0
+    goes_on: bool = True  # whether the same page looks at these when it is loaded again
     unusable: list[str] = field(default_factory=list)
 
     def __len__(self):
@@ -137,7 +139,8 @@ class MergedListing:
     def page(self, *, after=None, before=None, size=50) -> MergedPage:
         """One page; the arguments are those of `paging.page_of`."""
         backwards = bool(before and not after)
-        start, page = before if backwards else after, MergedPage(unusable=[*self.merged.lost])
+        start = before if backwards else after
+        page = MergedPage(unusable=[*self.merged.lost], goes_on=not self._is_unsettled)
         found, end = self._read(page, start, size, is_descending=self.sort.startswith("-") != backwards)
         if backwards and len(found) <= size and not end:  # the beginning of the list: shown as the full first page
             return self.page(size=size)
@@ -148,6 +151,16 @@ class MergedListing:
         page.previous, page.next = (onwards, back) if backwards else (back, onwards)
         page.rows = [(agent, row) for _key, agent, row in (reversed(shown) if backwards else shown)]
         return page
+
+    def find_unusable(self) -> list[str]:
+        """The agents whose file cannot be used; every file is opened."""
+        names = [*self.merged.lost]
+        for agent in self.merged.agents:
+            try:
+                list(self.open(agent).all.order_by().values_list("pk")[:1])
+            except self.merged.unusable:
+                names.append(agent.agent_id)
+        return names
 
     def read_rows(self, read: Callable[[Listing], Any]) -> Iterator[tuple[Any, dict[str, Any]]]:
         """Yield every row with its agent; `read` makes a queryset of `values` with the columns of the order."""
@@ -167,12 +180,13 @@ class MergedListing:
 
         With them comes the key up to which nothing is missing where reading ended early; None where it did not.
         """
-        place = decode_cursor(start) if start else None
+        place = _read_place(start) if start else None
         found, end = [], None
         until = time.monotonic() + LOOKING_MS / 1000
         agents = self._order_agents(is_descending)
         # What a first page does not open begins here, so that no row behind it is certain.
-        floor = agents[MOST_FILES][1] if len(agents) > MOST_FILES and not place else None
+        is_known = len(agents) > MOST_FILES and agents[0][1] is not None
+        floor = agents[MOST_FILES][1] if is_known and not place else None
         for number, (agent, first) in enumerate(agents):
             is_late = time.monotonic() > until
             if first is not None:
@@ -201,7 +215,9 @@ class MergedListing:
                 end, page.is_partial = _find_first(end, ended, is_descending), True
             found = sorted(found + rows, key=itemgetter(0), reverse=is_descending)[: size + 1]
         else:
-            end = _find_first(end, found[-1][0], is_descending) if floor is not None and found else end
+            if floor is not None:  # no row behind it was read
+                page.is_partial = page.is_partial or not found
+                end = _find_first(end, found[-1][0] if found else (floor, ""), is_descending)
         return [row for row in found if not end or not _is_before(end, row[0], is_descending)], end
 
     def _order_agents(self, is_descending):
@@ -238,7 +254,9 @@ class MergedListing:
             rows = filter_beyond(rows, order=order, values=values, or_at=is_after)
         if worst is not None:
             rows = filter_beyond(rows, order=reverse_order(order), values=[worst], or_at=True)
-        page = replace(listing, rows=rows, order=order).page(size=size)
+        # All searches together take about as long as a page may.
+        time_ms = listing.time_ms and max(1, min(listing.time_ms, LOOKING_MS // len(self.merged.agents)))
+        page = replace(listing, rows=rows, order=order, time_ms=time_ms).page(size=size)
         end = None
         if page.is_partial and page.next:
             value, *rest = decode_cursor(page.next)
@@ -250,6 +268,14 @@ def _build_key(agent, row, order):
     """The place of a row in the merged list."""
     first, *rest = (get_value(row, name) for name in list_names(order))
     return first, agent.agent_id, *rest
+
+
+def _read_place(cursor):
+    """The key of a cursor. Raises Refused for that of another list."""
+    place = decode_cursor(cursor)
+    if len(place) < 2 or not isinstance(place[1], str):
+        raise build_cursor_refusal()
+    return place
 
 
 def _find_first(end, other, is_descending):

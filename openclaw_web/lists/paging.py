@@ -250,7 +250,7 @@ def filter_beyond(rows, *, order, values, or_at=False):
     try:
         return _add_bound(rows, _build_bound(names, values, descending=_is_descending(order), or_at=or_at))
     except (ValueError, TypeError, OverflowError) as exc:  # a text where the column holds numbers
-        raise _build_cursor_refusal() from exc
+        raise build_cursor_refusal() from exc
 
 
 def reverse_order(order):
@@ -271,7 +271,7 @@ def decode_cursor(text, length=None):
         raise Refused(_("This page address is damaged. Start again from the first page.")) from exc
     are_plain = isinstance(values, list) and all(isinstance(v, str | int | float) for v in values)
     if not are_plain or not values or (length is not None and len(values) != length):
-        raise _build_cursor_refusal()
+        raise build_cursor_refusal()
     return values
 
 
@@ -338,7 +338,8 @@ def _encode_row(row, order):
     return encode_cursor([get_value(row, name) for name in list_names(order)])
 
 
-def _build_cursor_refusal():
+def build_cursor_refusal():
+    """The refusal of a cursor of another list."""
     return Refused(_("This page address belongs to another list. Start again from the first page."))
 
 

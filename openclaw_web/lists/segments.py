@@ -55,13 +55,15 @@ class Segments:
             return [Term(column, "in", part.among)]
         return [Term(column, "without", part.without)] if part.without else []
 
-    def amounts(self, count: Callable[[str], Mapping[str, RowCount]]) -> dict[str, RowCount]:
-        """Count the rows of each segment.
+    def amounts(self, count: Callable[[str], Mapping[str, RowCount] | None]) -> dict[str, RowCount] | None:
+        """Count the rows of each segment; None when that takes too long.
 
-        `count(column)` returns a count for each value of a column; an empty one means that it is not known.
+        `count(column)` returns a count for each value of a column, None when there was no time.
         """
         columns = dict.fromkeys(part.column or self.column for part in self.parts.values())
         known = {column: count(column) for column in columns}
+        if None in known.values():
+            return None
         return {
             name: sum_counts([amount for value, amount in values.items() if _contains(part, value)])
             for name, part in self.parts.items()

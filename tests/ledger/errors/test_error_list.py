@@ -5,8 +5,10 @@ import re
 
 import pytest
 
+from ledger.errors import error_sums
 from openclaw_web import clock
 from people.models import AuditEntry
+from problems import services
 from problems.models import ErrorDay, ErrorGroup, ErrorSum
 from tests.collecting.collect_runs import run
 from tests.collecting.test_collect_again import ENVELOPE
@@ -209,3 +211,17 @@ def test_copies_are_not_counted(as_admin, home):
     copy.path.write_text("\n".join([json.dumps(header), *lines[1:]]) + "\n")
     run(home)
     assert get_group(as_admin)["count"] == 4
+
+
+def test_a_closed_group_of_a_clock_that_is_ahead_stays_closed(db):
+    """Its last error is after the moment when it was closed; only another one opens it again."""
+    now = clock.now_ms()
+    for group_id, last in (("a" * 16, now + 10**10), ("b" * 16, now - 1_000)):
+        numbers = {"count": 1, "session_count": 1, "first_at": 1, "last_at": last}
+        ErrorGroup.objects.create(id=group_id, tool="t", message=group_id, opened_at=now, agent_count=1, **numbers)
+        ErrorSum.objects.create(agent_id="x", group_id=group_id, **numbers)
+    services.close("a" * 16, by="op")
+    for changed, state in (("b" * 16, "closed"), ("a" * 16, "open")):
+        ErrorSum.objects.filter(group_id=changed).update(count=2)
+        error_sums._store_totals(error_sums._find_wrong_totals({changed}))
+        assert ErrorGroup.objects.get(id="a" * 16).state == state

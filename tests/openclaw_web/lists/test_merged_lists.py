@@ -3,19 +3,23 @@
 import csv
 import io
 import re
+from dataclasses import replace
 from itertools import pairwise
 
 import orjson
 import pytest
+from django.db import connections
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents import kept_answers
+from agents import databases, kept_answers, services
 from agents.all_agents import read_all_agents
 from agents.models import Agent
+from ledger.lists import facets
 from ledger.lists.session_list import SESSIONS
 from ledger.models import Session
 from openclaw_web.lists import merging
+from openclaw_web.lists.paging import encode_cursor
 from tests.factories import T0, AgentFactory, SessionFactory, TurnFactory
 from tests.ledger.transcript_records import get_text
 from tests.suite.module_rows import roll_back_rows
@@ -126,22 +130,99 @@ def test_a_download_has_every_row_with_its_agent(as_stranger, both, kind):
     assert [(row["agent_id"], row["id"]) for row in rows] == expected
 
 
+@pytest.fixture
+def files(real_files, monkeypatch):
+    """Agents have files on disk, which are settled at once; `make(number, moments)` is one with a session at each."""
+    monkeypatch.setattr(kept_answers, "SETTLED_NS", 0)
+    kept_answers._kept.clear()
+
+    def make(number, moments, **columns):
+        agent = services.register(f"a{number:02}")
+        for row, moment in enumerate(moments):
+            SessionFactory(db=agent.db, id=f"s{row}", last_activity_at=moment, **columns)
+
+    yield make
+    kept_answers._kept.clear()
+
+
+def walk(listing, size):
+    """Every row, page after page."""
+    rows, after = [], None
+    while True:
+        page = listing().page(after=after, size=size)
+        rows, after = rows + name_rows(page), page.next
+        if not after:
+            return rows
+
+
+@pytest.mark.parametrize("sort", ["-activity", "activity"])
+def test_agents_of_which_nothing_is_known_hide_no_rows_of_the_others(files, monkeypatch, sort):
+    """Of fourteen agents some changed a moment ago; their rows and those of the others are all listed."""
+    for number in range(12):
+        files(number, [T0, T0 + number * MINUTE + 1])
+    files(12, [T0 + (1_000 + number) * MINUTE for number in range(5)])
+    files(13, [T0, T0 + 550 * MINUTE])
+    expected = sorted(name_rows(list_sessions(sort=sort).page(size=100)), reverse=sort.startswith("-"))
+    for _warm in range(2):
+        list_sessions(sort=sort).page()
+    read = kept_answers._read_state
+    for live in ({"a13"}, {f"a{number:02}" for number in range(12)}):
+        monkeypatch.setattr(kept_answers, "_read_state", lambda name, live=live: None if name in live else read(name))
+        assert walk(lambda: list_sessions(sort=sort), 50) == expected
+
+
+def test_a_search_that_was_slow_at_first_finds_everything_later(files):
+    """Where a search stopped is kept as the beginning of an agent; the next one may read further."""
+    limits = {"window": 3, "time_ms": 0}
+    declaration = replace(SESSIONS, fits=lambda agent, **given: replace(SESSIONS.fits(agent, **given), **limits))
+    for number in range(14):
+        files(number, [T0 + row * MINUTE + number for row in range(1, 12)], title="hay")
+        SessionFactory(db=f"agent_a{number:02}", id="old", last_activity_at=T0 + number, title="needle")
+
+    def search():
+        return merging.MergedListing(read_all_agents(), declaration, "-activity", {"q": "needle"})
+
+    for _warm in range(2):
+        search().page()
+    limits["time_ms"] = 1_000
+    assert len(walk(search, 50)) == 14
+
+
+@pytest.mark.parametrize("values", [[T0], [T0, 2], [T0, "ada", "s", "more"], ["x", "ada", "s"]])
+@pytest.mark.parametrize("where", ["after", "before"])
+def test_a_cursor_of_another_list_is_refused(as_stranger, both, values, where):
+    assert as_stranger.get(f"/sessions/?{where}={encode_cursor(values)}").status_code == 409
+
+
+def test_a_count_that_ran_out_of_time_is_not_kept(files, as_stranger, monkeypatch):
+    files(0, [T0 + number for number in range(70)])
+    files(1, [T0 + 100])
+    late, count = {"agent_a00"}, facets.count_values
+    monkeypatch.setattr(facets, "count_values", lambda db, *rest: None if db in late else count(db, *rest))
+    assert "Chats" in get_text(as_stranger.get("/sessions/"))
+    late.clear()
+    assert re.search(r'Chats <span class="muted">71</span>', get_text(as_stranger.get("/sessions/")))
+
+
+def test_a_damaged_file_leaves_the_rows_of_the_others(files, as_stranger):
+    for number in range(3):
+        files(number, [T0 + number])
+        connections[f"agent_a{number:02}"].close()
+    databases.get_path("a01").write_bytes(b"not a database, really" * 300)
+    for path in ("/sessions/?segment=all", "/turns/", "/events/", "/writes/", "/gate/", "/gate/calls/", "/artifacts/"):
+        page = as_stranger.get(path)
+        assert page.status_code == 200 and "cannot be used: a01" in get_text(page), path
+    whole = as_stranger.get("/sessions/?format=jsonl")
+    assert whole.status_code == 409 and "would lack rows" in get_text(whole) and "a01" in get_text(whole)
+
+
 class TestFiles:
     """Which files are opened, on disk."""
 
     @pytest.fixture(autouse=True)
-    def many(self, real_files, monkeypatch):
-        from agents import services
-
-        monkeypatch.setattr(kept_answers, "SETTLED_NS", 0)
-        kept_answers._kept.clear()
+    def many(self, files):
         for number in range(20):
-            agent = services.register(f"a{number:02}")
-            for row in range(3):
-                moment = T0 + (number * 10 + row) * MINUTE
-                SessionFactory(db=agent.db, id=f"s{row}", last_activity_at=moment)
-        yield
-        kept_answers._kept.clear()
+            files(number, [T0 + (number * 10 + row) * MINUTE for row in range(3)])
 
     def read(self, monkeypatch, **place):
         """A page, and the agents whose rows were read for it."""
@@ -151,8 +232,6 @@ class TestFiles:
         def fits(agent, **criteria):
             opened.append(agent.agent_id)
             return real(agent, **criteria)
-
-        from dataclasses import replace
 
         listing = merging.MergedListing(read_all_agents(), replace(SESSIONS, fits=fits), "-activity", {})
         return listing.page(**place), opened
@@ -178,8 +257,6 @@ class TestFiles:
         assert rows == sorted(rows, reverse=True) and len(rows) == 60
 
     def test_a_missing_file_is_named_and_the_rest_is_shown(self, as_stranger, monkeypatch):
-        from agents import databases
-
         databases.get_path("a19").unlink()
         page = get_text(as_stranger.get("/sessions/"))
         assert "the databases of these agents cannot be used: a19" in page and "/agents/a18/sessions/s2/" in page
