@@ -1,7 +1,5 @@
 """All agents, as the lists of pages merge them."""
 
-from django.db import DatabaseError
-
 from openclaw_web.lists.merging import Merged
 
 from . import databases
@@ -13,5 +11,5 @@ def read_all_agents() -> Merged:
     """Return all agents. No file is opened; those without one are told apart."""
     agents = {row.agent_id: row for row in Agent.objects.only("agent_id").order_by("agent_id")}
     lost = [name for name in agents if databases.is_on_disk(name) and not databases.get_path(name).exists()]
-    found = [row for name, row in agents.items() if name not in lost]
-    return Merged(found, lost, KeptAnswers(), (databases.UnusableAgent, DatabaseError))
+    usable = [row for name, row in agents.items() if name not in lost]
+    return Merged(usable, lost, KeptAnswers())

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from openclaw_web import amounts, reasons
 from openclaw_web.disk import publication
-from openclaw_web.errors import UserFacingError
+from openclaw_web.errors import UnusableFile
 from openclaw_web.sqlite import connection_tuning, creation, damaged_files, files, known_migrations, upkeep
 from openclaw_web.sqlite.connection_tuning import settings_lock
 
@@ -32,7 +32,7 @@ _current: set[str] = set()
 _files: set[str] = set()  # aliases that were registered here
 
 
-class UnusableAgent(UserFacingError):
+class UnusableAgent(UnusableFile):
     """An agent's file is missing, or cannot be used."""
 
 

@@ -13,7 +13,7 @@ from . import databases
 
 MOST = 20_000  # answers in a process
 SETTLED_NS = 2_000_000_000  # a file that changed more recently may change again without a new time of change
-_kept: dict[tuple[str, Hashable], tuple[Any, Any]] = {}
+_answers: dict[tuple[str, Hashable], tuple[Any, Any]] = {}
 
 
 class KeptAnswers:
@@ -25,15 +25,15 @@ class KeptAnswers:
     def find(self, agent_id: str, key: Hashable) -> Any:
         """Return the answer that was kept for an agent's file as it is; None without one."""
         state = self._get_state(agent_id)
-        kept_state, answer = _kept.get((agent_id, key), (None, None))
+        kept_state, answer = _answers.get((agent_id, key), (None, None))
         return answer if state is not None and state == kept_state else None
 
     def keep(self, agent_id: str, key: Hashable, answer: Any) -> None:
         """Keep an answer that was read after the file was looked at."""
         if (state := self._get_state(agent_id)) is not None:
-            if len(_kept) >= MOST:
-                _kept.clear()
-            _kept[agent_id, key] = state, answer
+            if len(_answers) >= MOST:
+                _answers.clear()
+            _answers[agent_id, key] = state, answer
 
     def recall(self, agent_id: str, key: Hashable, read: Callable[[], Any]) -> Any:
         """Return the answer that was kept, or read and keep it."""

@@ -72,8 +72,8 @@ def measure(rounds):
             times[name]["all"].append(request(client, f"/{page}"))
     rows = []
     for name, both in times.items():
-        one, everything = (statistics.median(both[side][rounds // 2 :]) for side in ("one", "all"))
-        rows.append({"page": name, "one": one, "all": everything, "ratio": everything / one, "first": both["all"][0]})
+        of_one, of_all = (statistics.median(both[side][rounds // 2 :]) for side in ("one", "all"))
+        rows.append({"page": name, "one": of_one, "all": of_all, "ratio": of_all / of_one, "first": both["all"][0]})
     return rows
 
 

@@ -26,13 +26,13 @@ class FoundAgent:
     transcripts: int
     has_database: bool
     workspace: str
-    found: tuple[str, ...]
-    missing: tuple[str, ...]
+    memory_files: tuple[str, ...]
+    missing_files: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class FoundHome:
-    """What is in a folder: `notes` are sentences about what is not read, and about a broken configuration."""
+    """The content of a folder: `notes` are sentences about what is not read, and about a broken configuration."""
 
     root: str
     agents: list[FoundAgent]
@@ -47,7 +47,7 @@ class FolderForm(forms.Form):
 
 
 def find_home(folder: str) -> FoundHome:
-    """Look at a folder, without opening transcripts.
+    """Check what is in a folder, without opening transcripts.
 
     Raises Refused when it is no real folder that this process may read, or no home of OpenClaw.
     """

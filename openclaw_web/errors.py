@@ -26,6 +26,10 @@ class UserFacingError(Exception):
         return {}
 
 
+class UnusableFile(UserFacingError):
+    """An agent's file cannot be used: pages of all agents leave it out and name the agent."""
+
+
 class Refused(UserFacingError):
     """The request was understood and not carried out."""
 

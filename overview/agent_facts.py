@@ -1,4 +1,4 @@
-"""What an agent's page shows beside the sums of its range: where it talks, its tools, its tasks, its prompts."""
+"""Facts of an agent's page beside the sums of its range: channels, tools, tasks, and the size of its prompts."""
 
 from collections import defaultdict
 from dataclasses import dataclass

@@ -103,7 +103,7 @@ def read_line(filters: ListFilters, query: QueryDict) -> tuple[QueryDict, list[s
 def _read_parts(filters, line):
     """`{field: text}` of what was understood, and sentences about the rest."""
     if len(line) > LONGEST:
-        return {}, [_("The filters are longer than %(count)s characters.") % {"count": f"{LONGEST:,}"}]
+        return {}, [_("The filters are longer than %(most)s characters.") % {"most": f"{LONGEST:,}"}]
     names, values, words, problems = _list_names(filters), {}, [], []
     for part in PART.finditer(line):
         name, word = (part["name"] or "").lower(), part["word"]

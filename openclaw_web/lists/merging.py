@@ -13,6 +13,9 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
+from django.db import DatabaseError
+
+from ..errors import UnusableFile
 from .declaration import List
 from .list_counts import RowCount
 from .paging import (
@@ -40,14 +43,13 @@ NO_ROWS = "no rows"  # kept of an agent without a matching row
 class Merged:
     """Several agents whose lists are shown as one.
 
-    `agents` have an `agent_id`, `lost` are the ids of those without a file; `kept` keeps what was read of their files
-    (`agents.kept_answers.KeptAnswers`); `unusable` are the errors of reading a file that cannot be used.
+    `agents` have an `agent_id`, `lost` are the ids of those without a file; `answers` keeps what was read of their
+    files (`agents.kept_answers.KeptAnswers`).
     """
 
     agents: list[Any]
     lost: list[str]
-    kept: Any
-    unusable: tuple[type[Exception], ...]
+    answers: Any
 
     def ask(
         self, key: Hashable | None, read: Callable[[Any], Any], agents: list[Any] | None = None, ms: int = COUNTING_MS
@@ -62,8 +64,8 @@ class Merged:
                 return answers, False
             try:
                 ask = partial(read, agent)
-                answer = self.kept.recall(agent.agent_id, key, ask) if key else ask()
-            except self.unusable:
+                answer = self.answers.recall(agent.agent_id, key, ask) if key else ask()
+            except (UnusableFile, DatabaseError):
                 continue
             if answer is None:
                 return answers, False
@@ -141,15 +143,15 @@ class MergedListing:
         backwards = bool(before and not after)
         start = before if backwards else after
         page = MergedPage(unusable=[*self.merged.lost], goes_on=not self._is_unsettled)
-        found, end = self._read(page, start, size, is_descending=self.sort.startswith("-") != backwards)
-        if backwards and len(found) <= size and not end:  # the beginning of the list: shown as the full first page
+        entries, end = self._read(page, start, size, is_descending=self.sort.startswith("-") != backwards)
+        if backwards and len(entries) <= size and not end:  # the beginning of the list: shown as the full first page
             return self.page(size=size)
-        shown = found[:size]
-        onwards = shown[-1][0] if len(found) > size else end
+        page_entries = entries[:size]
+        onwards = page_entries[-1][0] if len(entries) > size else end
         onwards = onwards and encode_cursor(onwards)
-        back = start and (encode_cursor(shown[0][0]) if shown else start)
+        back = start and (encode_cursor(page_entries[0][0]) if page_entries else start)
         page.previous, page.next = (onwards, back) if backwards else (back, onwards)
-        page.rows = [(agent, row) for _key, agent, row in (reversed(shown) if backwards else shown)]
+        page.rows = [(agent, row) for _key, agent, row in (reversed(page_entries) if backwards else page_entries)]
         return page
 
     def find_unusable(self) -> list[str]:
@@ -158,7 +160,7 @@ class MergedListing:
         for agent in self.merged.agents:
             try:
                 list(self.open(agent).all.order_by().values_list("pk")[:1])
-            except self.merged.unusable:
+            except (UnusableFile, DatabaseError):
                 names.append(agent.agent_id)
         return names
 
@@ -181,7 +183,7 @@ class MergedListing:
         With them comes the key up to which nothing is missing where reading ended early; None where it did not.
         """
         place = _read_place(start) if start else None
-        found, end = [], None
+        entries, end = [], None
         until = time.monotonic() + LOOKING_MS / 1000
         agents = self._order_agents(is_descending)
         # What a first page does not open begins here, so that no row behind it is certain.
@@ -190,35 +192,35 @@ class MergedListing:
         for number, (agent, first) in enumerate(agents):
             is_late = time.monotonic() > until
             if first is not None:
-                certain = [row for row in found if _is_before(row[0][0], first, is_descending)]
+                certain = [row for row in entries if _is_before(row[0][0], first, is_descending)]
                 if len(certain) > size:
                     break
                 if certain and not place and (number >= MOST_FILES or is_late):
-                    found = certain
+                    entries = certain
                     end = _find_first(end, certain[-1][0], is_descending)
                     break
             elif is_late and not place:
                 page.unread = len(agents) - number
                 break
             try:
-                worst = found[size][0][0] if len(found) > size else floor
+                worst = entries[size][0][0] if len(entries) > size else floor
                 rows, ended = self._read_agent(
                     agent, place, worst if first is not None else None, size + 1, is_descending
                 )
-            except self.merged.unusable:
+            except (UnusableFile, DatabaseError):
                 page.unusable.append(agent.agent_id)
                 continue
             if first is None and not place and not self._is_unsettled:
                 begins = rows[0][0][0] if rows else ended[0] if ended else NO_ROWS
-                self.merged.kept.keep(agent.agent_id, ("first", is_descending, self.key), begins)
+                self.merged.answers.keep(agent.agent_id, ("first", is_descending, self.key), begins)
             if ended:
                 end, page.is_partial = _find_first(end, ended, is_descending), True
-            found = sorted(found + rows, key=itemgetter(0), reverse=is_descending)[: size + 1]
+            entries = sorted(entries + rows, key=itemgetter(0), reverse=is_descending)[: size + 1]
         else:
             if floor is not None:  # no row behind it was read
-                page.is_partial = page.is_partial or not found
-                end = _find_first(end, found[-1][0] if found else (floor, ""), is_descending)
-        return [row for row in found if not end or not _is_before(end, row[0], is_descending)], end
+                page.is_partial = page.is_partial or not entries
+                end = _find_first(end, entries[-1][0] if entries else (floor, ""), is_descending)
+        return [row for row in entries if not end or not _is_before(end, row[0], is_descending)], end
 
     def _order_agents(self, is_descending):
         """The agents that may have rows, each with the value that its rows begin with, best first.
@@ -227,7 +229,7 @@ class MergedListing:
         """
         known, unknown = [], []
         for agent in self.merged.agents:
-            first = self.merged.kept.find(agent.agent_id, ("first", is_descending, self.key))
+            first = self.merged.answers.find(agent.agent_id, ("first", is_descending, self.key))
             if first is None or self._is_unsettled:
                 unknown.append((agent, None))
             elif first != NO_ROWS:
@@ -283,5 +285,5 @@ def _find_first(end, other, is_descending):
     return other if end is None or _is_before(other, end, is_descending) else end
 
 
-def _is_before(one, other, is_descending):
-    return one > other if is_descending else one < other
+def _is_before(key, other, is_descending):
+    return key > other if is_descending else key < other

@@ -145,6 +145,7 @@ LIST_NAMES = {
     "calls": _("Gate calls"),
     "decisions": _("Decisions"),
     "episodes": _("Events"),
+    "errors": _("Errors"),
     "events": _("Records"),
     "datasets": _("Datasets"),
     "exports": _("Exports"),

@@ -6,6 +6,7 @@ import pytest
 
 from agents.models import Agent
 from jobs.models import JobRun
+from people.models import AuditEntry
 from tests.homes import Home
 from tests.ledger.transcript_records import assistant, user
 
@@ -24,12 +25,13 @@ def home(tmp_path):
 
 def test_it_works(as_admin, home):
     page = as_admin.get(PAGE, {"folder": str(home.root)})
-    assert "Found 1 agent in" in page.text and "main" in page.text and "Not found" in page.text
+    assert "1 agent in" in page.text and "main" in page.text and "Not found" in page.text
     assert not Agent.objects.exists() and not JobRun.objects.exists()  # nothing is imported before that was seen
     answer = as_admin.post(f"{PAGE}import/", {"folder": str(home.root)})
     job = JobRun.objects.get()
     assert answer.status_code == 302 and job.kind == "collect"
     assert (job.params["source"], job.started_by) == (str(home.root), "root")
+    assert AuditEntry.objects.filter(action="collect_started", actor="root").exists()
 
 
 def test_the_field_begins_with_the_configured_folder(as_admin, settings):

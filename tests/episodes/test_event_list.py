@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db
 
 
 def read_ids(answer):
-    return [row["event_id"] for row in answer.context["rows"]]
+    return [row["event_id"] for row in answer.context["parts"][0]["rows"]]
 
 
 @pytest.fixture

@@ -48,7 +48,7 @@ def test_every_number_leads_to_its_rows(as_stranger, several):
     assert len(links) == 8
     for address, count in links:
         answer = get_text(as_stranger.get(unescape(address)))
-        assert answer.count('<td class="nowrap"><a href="w') == int(count), address
+        assert answer.count('<td class="nowrap"><a href="/agents/ada/writes/w') == int(count), address
     bars = re.findall(r'class="chart__point" href="([^"]+)"', page)
     assert len(bars) == 2
 

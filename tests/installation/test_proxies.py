@@ -388,11 +388,11 @@ def test_a_browser_works_through_the_proxy(site, proxy, kind, browser_type, brow
         page.get_by_role("button", name="Sign in").click()
         page.wait_for_url(f"{origin}/operations/jobs/")
         for path in ("/operations/users/", "/operations/audit/"):
-            page.locator(f"main a[href='{path}']").first.click()
+            page.locator(f"a[href='{path}']").first.click()
             page.wait_for_url(f"{origin}{path}")
         with page.expect_response(lambda response: response.request.headers.get("hx-request") == "true") as fragment:
-            page.locator("#id_actor").fill("nobody")
-            page.locator("#id_actor").press("Enter")
+            page.locator("#line-text").fill("actor:nobody")
+            page.locator("#line-text").press("Enter")
         assert fragment.value.status == 200
         expect(page.locator("#list-part")).to_be_visible()
         assert complaints == []

@@ -178,7 +178,7 @@ def test_every_kind_is_followed(as_admin, route):
 
 def test_without_jobs_nothing_is_asked(as_admin, django_assert_num_queries):
     as_admin.get(JOBS)
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(7):
         as_admin.get(JOBS)
     import_now(as_admin)
     with django_assert_num_queries(7):  # one more query, for its notices

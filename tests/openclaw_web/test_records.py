@@ -91,9 +91,7 @@ def read_outputs(table):
 
     columns = file_columns(table, "id")
     rows = table.objects.values(*columns)
-    answer = download_rows(
-        rows, order=("at", "id"), columns=columns, shape=lambda row: row, name="sightings", kind="jsonl"
-    )
+    answer = download_rows(rows.order_by("at", "id").iterator(), columns=columns, name="sightings", kind="jsonl")
     properties = api.get_openapi_schema(path_prefix="")["components"]["schemas"]["SightingOut"]["properties"]
     return (
         TestClient(api).get("/sightings").json()["items"],

@@ -50,6 +50,7 @@ COUNTS = {"datasets:export_count", "gate:replay_plan", "guardian:rule_try"}
 # Writes whose entries are checked by the tests of their own pages.
 ELSEWHERE = {
     "artifacts": "artifact_remove artifact_verify",
+    "collecting": "folder_import",
     "datasets": """
         decision_judge decisions_draw export_verify replay_queue review_discard review_draft review_keys_reset
         review_keys_save review_label review_reason review_skip review_undo sample_label samples_bulk_label samples_make
@@ -94,7 +95,7 @@ NO_CONTENT = {
     """,
     "artifacts": "artifact_list",
     "automation": "background_list cron_list subagent_list",
-    "collecting": "rejected_list skipped_list",
+    "collecting": "folder_choose rejected_list skipped_list",
     "datasets": """
         decision_verdict decision_verdicts export_list replay_verdicts review_keys review_waiting sample_list
         samples_bulk session_samples write_verdict write_verdicts finding_lag finding_list finding_texts statistics

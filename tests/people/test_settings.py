@@ -246,8 +246,8 @@ def test_settings_are_found_by_their_words(as_admin):
     """Topics are closed, but for those with a setting that has the words."""
     page = as_admin.get("/operations/settings/").text
     assert page.count('<details class="settings__group fold">') > 3 and 'settings__group fold" open' not in page
-    found = as_admin.get("/operations/settings/?q=BACKUP").text
-    assert found.count('settings__group fold" open') >= 1 and "setting--hit" in found
-    assert found.count('settings__group fold" open') < page.count("settings__group fold")
+    narrow = as_admin.get("/operations/settings/?q=BACKUP").text
+    assert narrow.count('settings__group fold" open') >= 1 and "setting--hit" in narrow
+    assert narrow.count('settings__group fold" open') < page.count("settings__group fold")
     none = as_admin.get("/operations/settings/?q=<b>nowhere").text
     assert "No setting has the words “&lt;b&gt;nowhere”." in none and "<b>nowhere" not in none

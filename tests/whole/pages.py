@@ -204,7 +204,7 @@ ROWS = (
     Page("jobs:job_detail", "viewer", "/operations/jobs/{job}/", "{job_name}", 3, ONE),
     Page("jobs:job_list", "viewer", "/operations/jobs/", "Jobs", 6, PLAIN, on="jobs"),
     part("jobs:job_notice", "viewer", "/operations/jobs/{job}/notice/", 3, ONE, "what a notice asks for"),
-    Page("ledger:error_list", "viewer", "/errors/", "Errors", 8, PLAIN, on="errors", is_counted=True),
+    Page("ledger:error_list", "viewer", "/errors/", "Errors", 10, PLAIN, on="errors", is_counted=True),
     Page("ledger:event_list", "viewer", "events/", "Records of {agent}", 10, PLAIN, on="events", is_counted=True),
     Page("ledger:record_detail", "viewer", "sessions/{session}/records/{record}/", "Record ", 7, ONE),
     Page("ledger:savings", "viewer", "savings/", "Savings of {agent}", 16, ONE),

@@ -49,5 +49,5 @@ def test_a_button_of_a_hostile_write_leads_to_that_write(as_admin, ada):
     actions = {resolve_link(page, unescape(action)) for action in re.findall(r'action="([^"]+)"', words)}
     assert actions and all(resolve(unquote(action)).url_name == "write_judge" for action in actions)
     assert all(resolve(unquote(action)).kwargs["audit_id"] == name for action in actions)
-    (link,) = re.findall(r'<a href="([^"]*deactivate[^"]*)"', as_admin.get(page).content.decode())
-    assert as_admin.get(resolve_link(page, link)).status_code == 200
+    links = re.findall(r'<a href="([^"]*deactivate[^"]*)"', as_admin.get(page).content.decode())
+    assert links and all(as_admin.get(resolve_link(page, link)).status_code == 200 for link in links)

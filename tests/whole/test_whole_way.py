@@ -57,6 +57,7 @@ def test_collect_look_approve_export_download_and_load(site, page, tmp_path):
 
     page.get_by_role("button", name="Import now").first.click()
     expect(page.locator("main")).to_contain_text("Finished")
+    page.get_by_role("link", name="Imports").first.click()
     page.get_by_role("link", name="Rejected records").first.click()
     page.locator("main").get_by_role("link", name="main").click()
     expect(page.locator("main")).to_contain_text("not a record")

@@ -79,7 +79,7 @@ def test_a_rule_shows_the_facts_it_caught_and_what_people_overruled(as_operator,
     )
     assert "/writes/w3/" in overruled and "/writes/w4/" not in overruled
     listed = get_text(as_operator.get(f"/agents/ada/writes/?rule={rule.id}&segment=all"))
-    assert sum(f'href="w{number}/' in listed for number in range(2, 7)) == 5
+    assert sum(f'href="/agents/ada/writes/w{number}/' in listed for number in range(2, 7)) == 5
 
 
 def test_a_replaced_rule_stays_off(as_operator, rule):

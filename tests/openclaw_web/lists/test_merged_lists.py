@@ -99,14 +99,14 @@ def test_a_search_that_ends_early_leaves_nothing_out(ada, bob, monkeypatch):
         title = "needle" if number % 5 == 0 else "hay"
         db = "agent_ada" if number < 14 else "agent_bob"
         SessionFactory(db=db, id=f"s{number:02}", last_activity_at=T0 + number * MINUTE, title=title)
-    listing, after, found = list_sessions({"q": "needle"}), None, []
+    listing, after, ids = list_sessions({"q": "needle"}), None, []
     for _page in range(20):
         page = listing.page(after=after, size=2)
-        found += [row.id for _agent, row in page.rows]
+        ids += [row.id for _agent, row in page.rows]
         after = page.next
         if not after:
             break
-    assert found == ["s15", "s10", "s05", "s00"]
+    assert ids == ["s15", "s10", "s05", "s00"]
 
 
 def test_turns_of_two_agents_keep_their_links(as_stranger, ada, bob):
@@ -134,7 +134,7 @@ def test_a_download_has_every_row_with_its_agent(as_stranger, both, kind):
 def files(real_files, monkeypatch):
     """Agents have files on disk, which are settled at once; `make(number, moments)` is one with a session at each."""
     monkeypatch.setattr(kept_answers, "SETTLED_NS", 0)
-    kept_answers._kept.clear()
+    kept_answers._answers.clear()
 
     def make(number, moments, **columns):
         agent = services.register(f"a{number:02}")
@@ -142,7 +142,7 @@ def files(real_files, monkeypatch):
             SessionFactory(db=agent.db, id=f"s{row}", last_activity_at=moment, **columns)
 
     yield make
-    kept_answers._kept.clear()
+    kept_answers._answers.clear()
 
 
 def walk(listing, size):

@@ -24,6 +24,7 @@ ROOMS = {
         "Sessions": (f"{ADA}/sessions/", {}),
         "Turns": (f"{ADA}/turns/", {}),
         "Records": (f"{ADA}/events/", {}),
+        "Errors": (f"{ADA}/errors/", {}),
         "Tool outputs": (f"{ADA}/artifacts/", {"Savings": f"{ADA}/savings/", "Lint": f"{ADA}/lint/"}),
     },
     "Memory": {

@@ -41,7 +41,8 @@ NOT_LOOKED_THROUGH = {
     "agent_daily_stats", "agent_databases", "agent_hours", "agent_summaries", "agents", "api_tokens", "backup_runs",
     "collector_reader_states",  # lines of a log that will be read again; no page shows them
     "collector_sessions", "collector_skipped", "collector_sources", "delivery_queue_entries", "idempotency_keys",
-    "episode_gaps", "invitations", "job_runs", "kv", "memory_spans", "memory_standings",
+    "episode_gaps", "error_days", "error_groups", "error_sums",  # normalised messages, without words of a person
+    "invitations", "job_runs", "kv", "memory_spans", "memory_standings",
     "migration_runs", "migration_sources", "one_time_links", "operator_audit", "problem_checks", "sign_ins",
     "site_spans", "users",
     "newest_sessions", "newest_writes", "problems",  # beginnings of texts in agents' tables
