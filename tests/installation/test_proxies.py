@@ -388,7 +388,7 @@ def test_a_browser_works_through_the_proxy(site, proxy, kind, browser_type, brow
         page.get_by_role("button", name="Sign in").click()
         page.wait_for_url(f"{origin}/operations/jobs/")
         for path in ("/operations/users/", "/operations/audit/"):
-            page.locator(f"a[href='{path}']").first.click()
+            page.locator(f"a[href='{path}']:visible").first.click()
             page.wait_for_url(f"{origin}{path}")
         with page.expect_response(lambda response: response.request.headers.get("hx-request") == "true") as fragment:
             page.locator("#line-text").fill("actor:nobody")
