@@ -2,7 +2,9 @@
 
 import csv
 import io
+import os
 import re
+import time
 from dataclasses import replace
 from itertools import pairwise
 
@@ -15,11 +17,11 @@ from hypothesis import strategies as st
 from agents import databases, kept_answers, services
 from agents.all_agents import read_all_agents
 from agents.models import Agent
-from ledger.lists import facets
 from ledger.lists.session_list import SESSIONS
 from ledger.models import Session
-from openclaw_web.lists import merging
+from openclaw_web.lists import list_response, merging
 from openclaw_web.lists.paging import encode_cursor
+from openclaw_web.sqlite import time_limits
 from tests.factories import T0, AgentFactory, SessionFactory, TurnFactory
 from tests.ledger.transcript_records import get_text
 from tests.suite.module_rows import roll_back_rows
@@ -156,7 +158,7 @@ def walk(listing, size):
 
 
 @pytest.mark.parametrize("sort", ["-activity", "activity"])
-def test_agents_of_which_nothing_is_known_hide_no_rows_of_the_others(files, monkeypatch, sort):
+def test_agents_of_which_nothing_is_known_hide_no_rows_of_the_others(files, sort):
     """Of fourteen agents some changed a moment ago; their rows and those of the others are all listed."""
     for number in range(12):
         files(number, [T0, T0 + number * MINUTE + 1])
@@ -165,9 +167,9 @@ def test_agents_of_which_nothing_is_known_hide_no_rows_of_the_others(files, monk
     expected = sorted(name_rows(list_sessions(sort=sort).page(size=100)), reverse=sort.startswith("-"))
     for _warm in range(2):
         list_sessions(sort=sort).page()
-    read = kept_answers._read_state
-    for live in ({"a13"}, {f"a{number:02}" for number in range(12)}):
-        monkeypatch.setattr(kept_answers, "_read_state", lambda name, live=live: None if name in live else read(name))
+    for live in (["a13"], [f"a{number:02}" for number in range(12)]):
+        for name in live:
+            os.utime(databases.get_path(name), (ahead := time.time() + 60, ahead))  # it may change again
         assert walk(lambda: list_sessions(sort=sort), 50) == expected
 
 
@@ -197,10 +199,10 @@ def test_a_cursor_of_another_list_is_refused(as_stranger, both, values, where):
 def test_a_count_that_ran_out_of_time_is_not_kept(files, as_stranger, monkeypatch):
     files(0, [T0 + number for number in range(70)])
     files(1, [T0 + 100])
-    late, count = {"agent_a00"}, facets.count_values
-    monkeypatch.setattr(facets, "count_values", lambda db, *rest: None if db in late else count(db, *rest))
-    assert "Chats" in get_text(as_stranger.get("/sessions/"))
-    late.clear()
+    with monkeypatch.context() as late:
+        late.setattr(list_response, "COUNTING_MS", 0)
+        late.setattr(time_limits, "STEPS", 1)
+        assert "Chats <span" not in get_text(as_stranger.get("/sessions/"))
     assert re.search(r'Chats <span class="muted">71</span>', get_text(as_stranger.get("/sessions/")))
 
 
