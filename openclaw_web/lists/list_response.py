@@ -21,7 +21,7 @@ from .filter_line import build_line, read_line
 from .filters import LINE, STRIP, DayFilters, cell_labels, download_rows, file_name
 from .list_counts import RowCount, count_rows, format_count
 from .merging import MOST_FILES, MOST_SORTED, Merged, MergedListing
-from .paging import WINDOW, list_names, read_batches, read_cursors
+from .paging import list_names, read_batches, read_cursors
 from .strip import ALONE_MS, INLINE_MS, choose_unit, count_by_time, draw_strip, get_moment
 
 COUNTING_MS = 8  # the longest time that a list waits for the number of its rows
@@ -77,7 +77,7 @@ def render_list(request, template, declaration, *, agent=None, filters=None, wor
         "heads": filters.heads(declaration.columns),
         "orders": filters.orders(declaration.columns),
         "card": declaration.card,
-        "window": WINDOW if is_merged else listing.window,
+        "window": 0 if is_merged else listing.window,
         "bar": _build_bar(request.user.saved_views(declaration.on), declaration.on, filters),
         **declaration.beside(filters),
     }

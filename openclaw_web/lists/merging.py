@@ -83,7 +83,7 @@ class Merged:
 class MergedPage:
     """A page of rows of several agents: `rows` are pairs of an agent and a row.
 
-    `next`, `previous`, `is_partial` and `reached` are those of `Page`. `unread` is the number of agents whose rows may
+    `next`, `previous` and `is_partial` are those of `Page`. `unread` is the number of agents whose rows may
     be missing because the time was up; `unusable` are the agents whose file cannot be used.
     """
 
@@ -91,7 +91,7 @@ class MergedPage:
     next: str | None = None
     previous: str | None = None
     is_partial: bool = False
-    reached: Any = None
+    reached = None  # each agent came to a time of its own
     unread: int = 0
     goes_on: bool = True  # whether the same page looks at these when it is loaded again
     unusable: list[str] = field(default_factory=list)

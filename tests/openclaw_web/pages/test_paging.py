@@ -152,6 +152,7 @@ def test_how_far_a_search_came_is_said_in_words():
     assert "Searched back to <time" in ui.searched(page, 7) and "2026-01-05 00:00:00" in ui.searched(page, 7)
     assert "No matches back to <time" in ui.searched(empty_page, 7)
     assert "7 rows were searched" in ui.searched(paging.Page([1]), 7)
+    assert "Not all rows were searched" in ui.searched(paging.Page([1]), 0)
 
 
 def test_every_row_comes_once_in_batches(entries):
