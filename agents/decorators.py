@@ -8,7 +8,7 @@ from openclaw_web.pages.not_found_page import MissingPart
 from openclaw_web.pages.roles import needs
 
 from . import database_loss
-from .all_agents import read_all_agents
+from .all_agents import list_agent_ids
 from .models import Agent
 
 MOST_OFFERED = 500  # agents on the page that asks for one
@@ -20,14 +20,13 @@ def agent_view(view, *, of_all=False):
     Every view that opens an agent's file needs it. A problem with that file appears above the page
     (`request.agent_problem`); a missing file is answered with 503.
 
-    Where the URL names no agent, the person is asked for one; a view `of_all` agents gets all of them instead, as
-    `Merged`.
+    Where the URL names no agent, the person is asked for one; a view `of_all` agents gets None instead.
     """
 
     @wraps(view)
     def wrapper(request, agent="", *args, **kwargs):
         if not agent:
-            return view(request, read_all_agents(), *args, **kwargs) if of_all else choose_agent(request)
+            return view(request, None, *args, **kwargs) if of_all else choose_agent(request)
         agent_row = Agent.objects.select_related("database").filter(agent_id=agent).first()
         if agent_row is None:
             raise MissingPart("agent")
@@ -42,11 +41,6 @@ def agent_view_for(role, *, of_all=False):
     return lambda view: agent_view(needs(role)(view), of_all=of_all)
 
 
-def list_agent_ids(count):
-    """The first ids of agents, `count` at most; no agent's file is opened."""
-    return list(Agent.objects.order_by("agent_id").values_list("agent_id", flat=True)[:count])
-
-
 @needs("viewer")
 def choose_agent(request):
     """Ask for an agent to show this page of; with one agent, go there."""
@@ -54,6 +48,3 @@ def choose_agent(request):
     if len(agents) == 1:
         return redirect(f"/agents/{agents[0]}{request.get_full_path()}")
     return render(request, "agents/choose_agent.html", {"agents": agents})
-
-
-FILTERS = {"agent_ids": list_agent_ids}  # of templates

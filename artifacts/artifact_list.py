@@ -137,8 +137,8 @@ def _prepare_page(page, _filters, agent):
 
 
 ARTIFACTS = List(
-    unsettled=("flagged",),  # a setting says which kinds of secrets flag one
     on="artifacts",
+    uncached=("flagged",),  # a setting says which kinds of secrets flag one
     words=Words(
         counted=ngettext_lazy("%(shown)s artifact of %(agent)s", "%(shown)s artifacts of %(agent)s", "count"),
         uncounted=_("Artifacts of %(agent)s"),

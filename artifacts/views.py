@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
+from agents.all_agents import read_all_agents
 from agents.decorators import agent_view_for
 from openclaw_web.lists.declaration import shows
 from openclaw_web.lists.list_counts import count_rows, format_count
@@ -33,7 +34,7 @@ USES = 20  # on a page
 @shows(ARTIFACTS)
 def artifact_list(request, agent):
     """The artifacts that fit the filters, the last used first; as a file with `format`."""
-    return render_list(request, "artifacts/artifact_list.html", ARTIFACTS, agent=agent)
+    return render_list(request, "artifacts/artifact_list.html", ARTIFACTS, agent=agent or read_all_agents())
 
 
 def named(view):

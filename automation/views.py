@@ -5,7 +5,6 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_safe
 
 from agents.decorators import agent_view_for
-from openclaw_web.lists.merging import Merged
 from openclaw_web.lists.paging import read_cursors
 from openclaw_web.pages.html import render_page
 from problems.words import open_rows
@@ -21,7 +20,7 @@ def cron_list(request, agent):
 
     With `?session=`, an id or a key, lead to the job of the agent that started that session.
     """
-    is_all, is_overdue = isinstance(agent, Merged), request.GET.get("overdue") == "on"
+    is_all, is_overdue = agent is None, request.GET.get("overdue") == "on"
     session = "" if is_all else request.GET.get("session", "")
     job_id = schedules.find_session_job(agent, session) if session else None
     if job_id:

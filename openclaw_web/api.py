@@ -15,7 +15,7 @@ from django.http import Http404
 from django.shortcuts import render
 from django.urls import path
 from django.utils.translation import gettext as _
-from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.csrf import csrf_exempt  # requests with a token: each use says why
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.openapi.docs import Swagger

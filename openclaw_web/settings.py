@@ -216,7 +216,7 @@ TEMPLATES = [
             "kept_in": HOME_DIR / "state",
             "context_processors": [*CONTEXT, "openclaw_web.pages.templates.create_csrf_input"],
             "filters": [
-                "agents.decorators.FILTERS",
+                "agents.all_agents.FILTERS",
                 "jobs.notices.FILTERS",
                 "artifacts.words.FILTERS",
                 "ledger.markup.filters.FILTERS",

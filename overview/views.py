@@ -11,7 +11,6 @@ from agents.claims import find_home_names
 from agents.decorators import agent_view_for
 from openclaw_web.lists.declaration import shows
 from openclaw_web.lists.list_response import render_list
-from openclaw_web.lists.merging import Merged
 from openclaw_web.pages.html import render_page
 from openclaw_web.pages.roles import needs
 from openclaw_web.sqlite import statements
@@ -26,7 +25,6 @@ from .ranges import read_range
 @agent_view_for("viewer", of_all=True)
 def overview(request, agent):
     """Show problems, the sums of a range, and a row for each agent; or the page of one agent."""
-    agent = None if isinstance(agent, Merged) else agent
     values = context.build_context(request.GET, request.user, agent)
     response = render_page(request, "overview/overview.html", values)
     # During a first import the page polls itself; the event refreshes the numbers in the rail with it.

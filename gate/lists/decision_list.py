@@ -123,5 +123,5 @@ DECISIONS = List(
         **words.build_row_words(),
     },
     read=lambda rows: list_context.read_beginnings(rows, FIELDS),
-    unsettled=("verdict",),
+    uncached=("verdict",),
 )

@@ -2,6 +2,7 @@
 
 from django.views.decorators.http import require_safe
 
+from agents.all_agents import read_all_agents
 from agents.decorators import agent_view_for
 from openclaw_web.lists.declaration import shows
 from openclaw_web.lists.list_response import render_list
@@ -15,7 +16,7 @@ from .decision_list import DECISIONS
 @shows(DECISIONS)
 def decision_list(request, agent):
     """The decisions that fit the filters, the newest first; as a file with `format`."""
-    return render_list(request, "gate/decision_list.html", DECISIONS, agent=agent)
+    return render_list(request, "gate/decision_list.html", DECISIONS, agent=agent or read_all_agents())
 
 
 @require_safe
@@ -23,4 +24,4 @@ def decision_list(request, agent):
 @shows(CALLS)
 def call_list(request, agent):
     """The calls that fit the filters, the newest first; as a file with `format`."""
-    return render_list(request, "gate/call_list.html", CALLS, agent=agent)
+    return render_list(request, "gate/call_list.html", CALLS, agent=agent or read_all_agents())

@@ -5,6 +5,7 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
+from agents.all_agents import read_all_agents
 from agents.decorators import agent_view_for
 from ledger.models import ConversationTurn
 from ledger.session.session_forms import TurnNumbersForm
@@ -27,7 +28,7 @@ from .audit_list import WRITES, AuditFilters
 @shows(WRITES)
 def audit_list(request, agent):
     """Show the writes that fit the filters, newest first; as a file with `format`."""
-    return render_list(request, "guardian/audit_list.html", WRITES, agent=agent)
+    return render_list(request, "guardian/audit_list.html", WRITES, agent=agent or read_all_agents())
 
 
 CHIPS = 3  # writes beside one turn

@@ -5,7 +5,6 @@ from django.views.decorators.http import require_safe
 from agents.decorators import agent_view_for
 from openclaw_web.lists.declaration import shows
 from openclaw_web.lists.list_response import render_list
-from openclaw_web.lists.merging import Merged
 
 from .error_list import ERRORS
 
@@ -14,6 +13,8 @@ from .error_list import ERRORS
 @agent_view_for("viewer", of_all=True)
 @shows(ERRORS)
 def error_list(request, agent):
-    """The groups of errors that fit the filters, the last ones first; as a file with `format`."""
-    agent = None if isinstance(agent, Merged) else agent  # groups are in the global file
+    """The groups of errors that fit the filters, the last ones first; as a file with `format`.
+
+    Groups are rows of the global file: those of all agents need no merging.
+    """
     return render_list(request, "ledger/error_list.html", ERRORS, agent=agent)

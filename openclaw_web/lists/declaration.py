@@ -65,7 +65,7 @@ class List:
     # The rows of the file as dictionaries, where they are not the `fields` of the rows, and how to write one.
     file: Callable[[QuerySet], QuerySet] | None = None
     shape: Callable[[dict[str, Any]], dict[str, Any]] | None = None
-    unsettled: tuple[str, ...] = ()  # filters of an agent's list whose rows depend on more than the agent's file
+    uncached: tuple[str, ...] = ()  # filters of an agent's list whose rows depend on more than the agent's file
 
     @property
     def card(self) -> str:

@@ -20,11 +20,8 @@ from .filters import LINE, ListFilters
 
 SEARCH = "q"
 LONGEST = 10_000  # characters of a line that are read
-BESIDE_LINE = (
-    segments.NAME,
-    "sort",
-    "format",
-)  # of an address whose line is read, beside the fields that say which list
+# What an address has beside its line and the fields that say which list.
+BESIDE_LINE = (segments.NAME, "sort", "format")
 YES = ("yes", "on", "true", "1")
 QUOTED = r'"(?:\\.|[^"\\])*(?:"|\\?\Z)'  # what is open at the end of the line ends there
 PART = re.compile(

@@ -123,7 +123,7 @@ def _offer_values(declaration, filters, whose):
         return
     offered: dict[str, list] = {}
     key = ("offered", declaration.on, get_language())
-    for values in whose.ask(key, partial(_read_offered, filters), whose.agents[:MOST_FILES])[0]:
+    for values in whose.read_each(key, partial(_read_offered, filters), whose.agents[:MOST_FILES])[0]:
         for name, choices in values.items():
             offered[name] = list(dict.fromkeys([*offered.get(name, ()), *choices]))
     filters.offered = offered
@@ -138,10 +138,11 @@ def _read_amounts(declaration, whose):
     """The number of rows of each segment, as far as it can be counted in time."""
     if not isinstance(whose, Merged):
         return declaration.amounts(whose, COUNTING_MS) or {}
-    answers, is_whole = whose.ask(("amounts", declaration.on), lambda agent: declaration.amounts(agent, COUNTING_MS))
-    names = dict.fromkeys(name for amounts in answers for name in amounts)
+    key = ("amounts", declaration.on)
+    each, is_whole = whose.read_each(key, lambda agent: declaration.amounts(agent, COUNTING_MS))
+    names = dict.fromkeys(name for amounts in each for name in amounts)
     return {
-        name: segments.sum_counts([amounts.get(name, RowCount(0)) for amounts in answers] + [RowCount(0, not is_whole)])
+        name: segments.sum_counts([amounts.get(name, RowCount(0)) for amounts in each] + [RowCount(0, not is_whole)])
         for name in names
     }
 
@@ -222,7 +223,7 @@ def _build_strip(request, declaration, whose, filters):
     moment, budget = get_moment(filters), ALONE_MS if is_alone else INLINE_MS
     listing = _open(declaration, whose, filters, sort=filters.DEFAULT)
     if isinstance(listing, MergedListing):
-        counts = listing.sum_by("strip", unit, lambda rows: count_by_time(rows, moment, unit, budget), budget)
+        counts = listing.count_bars(unit, lambda rows: count_by_time(rows, moment, unit, budget), budget)
     else:
         counts = count_by_time(listing, moment, unit, budget)
     strip = draw_strip(counts, filters, unit) if counts else None

@@ -16,6 +16,7 @@ from typing import Any
 from django.db import DatabaseError
 
 from ..errors import UnusableFile
+from . import segments
 from .declaration import List
 from .list_counts import RowCount
 from .paging import (
@@ -43,40 +44,34 @@ NO_ROWS = "no rows"  # kept of an agent without a matching row
 class Merged:
     """Several agents whose lists are shown as one.
 
-    `agents` have an `agent_id`, `lost` are the ids of those without a file; `answers` keeps what was read of their
-    files (`agents.kept_answers.KeptAnswers`).
+    `agents` have an `agent_id`, `lost` are the ids of those without a file; `cache` keeps what was read of their
+    files (`agents.read_cache.ReadCache`).
     """
 
     agents: list[Any]
     lost: list[str]
-    answers: Any
+    cache: Any
 
-    def ask(
+    def read_each(
         self, key: Hashable | None, read: Callable[[Any], Any], agents: list[Any] | None = None, ms: int = COUNTING_MS
     ) -> tuple[list[Any], bool]:
-        """Ask all or some agents for about `ms` milliseconds; return also whether all answered in time.
+        """Read a value of all or some agents for about `ms` milliseconds; return also whether that was enough.
 
-        Without a `key` no answer is kept. None is no answer.
+        Without a `key` no value is cached. None is no value.
         """
-        answers, end = [], time.monotonic() + ms / 1000
+        values, end = [], time.monotonic() + ms / 1000
         for agent in self.agents if agents is None else agents:
             if time.monotonic() > end:
-                return answers, False
+                return values, False
             try:
-                ask = partial(read, agent)
-                answer = self.answers.recall(agent.agent_id, key, ask) if key else ask()
+                read_agent = partial(read, agent)
+                value = self.cache.get_or_read(agent.agent_id, key, read_agent) if key else read_agent()
             except (UnusableFile, DatabaseError):
                 continue
-            if answer is None:
-                return answers, False
-            answers.append(answer)
-        return answers, True
-
-    def sum_counts(self, key: Hashable | None, count: Callable[[Any], RowCount]) -> RowCount:
-        """Add up a count of each agent; “at least” when not all were counted in time."""
-        counts, is_whole = self.ask(key, count)
-        is_more = not is_whole or any(amount.is_more for amount in counts)
-        return RowCount(sum(amount.count for amount in counts), is_more)
+            if value is None:
+                return values, False
+            values.append(value)
+        return values, True
 
 
 @dataclass
@@ -119,8 +114,10 @@ class MergedListing:
     criteria: dict[str, Any]
 
     @cached_property
-    def key(self) -> Hashable:
-        """The name of what is kept of this list."""
+    def key(self) -> Hashable | None:
+        """The name under which the cache has values of this list; None where a filter asks for more than the file."""
+        if any(name in self.criteria for name in self.declaration.uncached):
+            return None
         return self.declaration.on, self.sort, repr(sorted(self.criteria.items()))
 
     def open(self, agent: Any) -> Listing:
@@ -128,21 +125,22 @@ class MergedListing:
         return self.declaration.fits(agent, sort=self.sort, **self.criteria)
 
     def count(self, count: Callable[[Any, Listing], RowCount]) -> RowCount:
-        """The number of rows; `count` takes an agent and its rows."""
-        key = None if self._is_unsettled else ("count", self.key)
-        return self.merged.sum_counts(key, lambda agent: count(agent, self.open(agent)))
+        """The number of rows, “at least” when the time was up; `count` takes an agent and its rows."""
+        key = self.key and ("count", self.key)
+        counts, is_whole = self.merged.read_each(key, lambda agent: count(agent, self.open(agent)))
+        return segments.sum_counts([*counts, RowCount(0, not is_whole)])
 
-    def sum_by(self, name: str, kind: Any, count: Callable[[Listing], Any], ms: int) -> Counter | None:
-        """Add up what `count` finds of each agent's rows, in about `ms` milliseconds; None when the time was up."""
-        key = None if self._is_unsettled else (name, kind, self.key)
-        counts, is_whole = self.merged.ask(key, lambda agent: count(self.open(agent)), ms=ms)
+    def count_bars(self, unit: str, count: Callable[[Listing], Any], ms: int) -> Counter | None:
+        """The rows of each day or hour (`unit`), counted in about `ms` milliseconds; None when the time was up."""
+        key = self.key and ("bars", unit, self.key)
+        counts, is_whole = self.merged.read_each(key, lambda agent: count(self.open(agent)), ms=ms)
         return sum(map(Counter, counts), Counter()) if is_whole else None
 
     def page(self, *, after=None, before=None, size=50) -> MergedPage:
         """One page; the arguments are those of `paging.page_of`."""
         backwards = bool(before and not after)
         start = before if backwards else after
-        page = MergedPage(unusable=[*self.merged.lost], goes_on=not self._is_unsettled)
+        page = MergedPage(unusable=[*self.merged.lost], goes_on=self.key is not None)
         entries, end = self._read(page, start, size, is_descending=self.sort.startswith("-") != backwards)
         if backwards and len(entries) <= size and not end:  # the beginning of the list: shown as the full first page
             return self.page(size=size)
@@ -210,9 +208,9 @@ class MergedListing:
             except (UnusableFile, DatabaseError):
                 page.unusable.append(agent.agent_id)
                 continue
-            if first is None and not place and not self._is_unsettled:
+            if first is None and not place and self.key:
                 begins = rows[0][0][0] if rows else ended[0] if ended else NO_ROWS
-                self.merged.answers.keep(agent.agent_id, ("first", is_descending, self.key), begins)
+                self.merged.cache.put(agent.agent_id, ("first", is_descending, self.key), begins)
             if ended:
                 end, page.is_partial = _find_first(end, ended, is_descending), True
             entries = sorted(entries + rows, key=itemgetter(0), reverse=is_descending)[: size + 1]
@@ -229,17 +227,12 @@ class MergedListing:
         """
         known, unknown = [], []
         for agent in self.merged.agents:
-            first = self.merged.answers.find(agent.agent_id, ("first", is_descending, self.key))
-            if first is None or self._is_unsettled:
+            first = self.key and self.merged.cache.get(agent.agent_id, ("first", is_descending, self.key))
+            if first is None:
                 unknown.append((agent, None))
             elif first != NO_ROWS:
                 known.append((agent, first))
         return unknown + sorted(known, key=itemgetter(1), reverse=is_descending)
-
-    @property
-    def _is_unsettled(self):
-        """Whether a filter asks for what an agent's file does not have yet."""
-        return any(name in self.criteria for name in self.declaration.unsettled)
 
     def _read_agent(self, agent, place, worst, size, is_descending):
         """Read an agent's rows after a place of the merged list, and the key where a search ended early.

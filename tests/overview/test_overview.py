@@ -209,7 +209,7 @@ def test_the_number_of_queries_of_a_long_range_does_not_grow(as_admin, django_as
         # session, user; all agents; their sums and what their files have to hold; databases of a newer OpenClaw;
         # sessions that were left out; the last span and those of the range; newest writes and sessions; days, writes,
         # repeats, overdue tasks and homes of the agents that are shown
-        with django_assert_max_num_queries(19):
+        with django_assert_max_num_queries(18):
             as_admin.get("/?range=35d")
 
 

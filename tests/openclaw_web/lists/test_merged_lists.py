@@ -14,7 +14,7 @@ from django.db import connections
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents import databases, kept_answers, services
+from agents import databases, read_cache, services
 from agents.all_agents import read_all_agents
 from agents.models import Agent
 from ledger.lists.session_list import SESSIONS
@@ -135,8 +135,8 @@ def test_a_download_has_every_row_with_its_agent(as_stranger, both, kind):
 @pytest.fixture
 def files(real_files, monkeypatch):
     """Agents have files on disk, which are settled at once; `make(number, moments)` is one with a session at each."""
-    monkeypatch.setattr(kept_answers, "SETTLED_NS", 0)
-    kept_answers._answers.clear()
+    monkeypatch.setattr(read_cache, "SETTLED_NS", 0)
+    read_cache._values.clear()
 
     def make(number, moments, **columns):
         agent = services.register(f"a{number:02}")
@@ -144,7 +144,7 @@ def files(real_files, monkeypatch):
             SessionFactory(db=agent.db, id=f"s{row}", last_activity_at=moment, **columns)
 
     yield make
-    kept_answers._answers.clear()
+    read_cache._values.clear()
 
 
 def walk(listing, size):

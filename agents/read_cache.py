@@ -11,38 +11,38 @@ from typing import Any
 
 from . import databases
 
-MOST = 20_000  # answers in a process
+MOST = 20_000  # values in a process
 SETTLED_NS = 2_000_000_000  # a file that changed more recently may change again without a new time of change
-_answers: dict[tuple[str, Hashable], tuple[Any, Any]] = {}
+_values: dict[tuple[str, Hashable], tuple[Any, Any]] = {}
 
 
-class KeptAnswers:
-    """The kept answers as one request uses them: it looks at each file once, before it reads it."""
+class ReadCache:
+    """The cache as one request uses it: it looks at each file once, before it reads it."""
 
     def __init__(self):
         self._states = {}
 
-    def find(self, agent_id: str, key: Hashable) -> Any:
-        """Return the answer that was kept for an agent's file as it is; None without one."""
+    def get(self, agent_id: str, key: Hashable) -> Any:
+        """Return the value that is cached for an agent's file as it is; None without one."""
         state = self._get_state(agent_id)
-        kept_state, answer = _answers.get((agent_id, key), (None, None))
-        return answer if state is not None and state == kept_state else None
+        cached_state, value = _values.get((agent_id, key), (None, None))
+        return value if state is not None and state == cached_state else None
 
-    def keep(self, agent_id: str, key: Hashable, answer: Any) -> None:
-        """Keep an answer that was read after the file was looked at."""
+    def put(self, agent_id: str, key: Hashable, value: Any) -> None:
+        """Cache a value that was read after the file was looked at."""
         if (state := self._get_state(agent_id)) is not None:
-            if len(_answers) >= MOST:
-                _answers.clear()
-            _answers[agent_id, key] = state, answer
+            if len(_values) >= MOST:
+                _values.clear()
+            _values[agent_id, key] = state, value
 
-    def recall(self, agent_id: str, key: Hashable, read: Callable[[], Any]) -> Any:
-        """Return the answer that was kept, or read and keep it."""
-        answer = self.find(agent_id, key)
-        if answer is None:
-            answer = read()
-            if answer is not None and not getattr(answer, "is_more", False):  # what ended early is asked again
-                self.keep(agent_id, key, answer)
-        return answer
+    def get_or_read(self, agent_id: str, key: Hashable, read: Callable[[], Any]) -> Any:
+        """Return the cached value, or read and cache it."""
+        value = self.get(agent_id, key)
+        if value is None:
+            value = read()
+            if value is not None and not getattr(value, "is_more", False):  # what ended early is read again
+                self.put(agent_id, key, value)
+        return value
 
     def _get_state(self, agent_id):
         if agent_id not in self._states:
