@@ -36,7 +36,7 @@ urlpatterns = [
         rollback_views.session_rollback,
         name="session_rollback",
     ),
-    *agent_paths("files/", views.file_list, name="file_list"),
+    path("agents/<str:agent>/files/", views.file_list, name="file_list"),
     path("agents/<str:agent>/files/<anything:name>/", views.file_detail, name="file_detail"),
     *agent_paths("writes/rules/", correction_views.rule_list, name="rule_list"),
     path("agents/<str:agent>/writes/rules/new/", correction_views.rule_new, name="rule_new"),

@@ -26,7 +26,7 @@ class Capability:
 CAPABILITIES = {
     "episodes": Capability(commands=("episodes",)),
     "gate": Capability(commands=("reflection gate",)),
-    "guardian": Capability(commands=("reflection guardian",)),
+    "guardian": Capability(commands=("reflection guardian",), routes=("overview:memory_list",)),
     "artifacts": Capability(
         commands=("artifact",),
         routes=("operations:lint_list", "operations:artifact_store", "operations:artifact_store_clear"),

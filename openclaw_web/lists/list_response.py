@@ -61,11 +61,12 @@ def render_list(request, template, declaration, *, agent=None, filters=None, wor
     if not is_merged:
         listing = replace(listing, rows=declaration.read(listing.rows))
     page = listing.page(**read_cursors(request))
+    rows = _build_rows(declaration, agent, filters, page, request.user)  # while the files of the page are open
     _offer_values(declaration, filters, whose)
     amounts = _read_amounts(declaration, whose) if declaration.amounts and not filters.chosen else {}
     row_count = amounts.get(filters.segment) or _count_matches(declaration, whose, filters, listing, page)
     context |= {
-        **_build_rows(declaration, agent, filters, page, request.user),
+        **rows,
         **_build_heading(words or declaration.words, row_count, page, _("all agents") if is_merged else agent),
         **_build_segments(declaration, whose, filters, page, amounts),
         **_build_strip(request, declaration, whose, filters),

@@ -88,7 +88,7 @@ ROOMS = (
         "book-open",
         (
             (
-                Page("guardian:file_list", _("Files")),
+                Page("overview:memory_list", _("Files")),
                 Page("guardian:blame", _("Who wrote"), name="MEMORY.md"),
             ),
             (
@@ -103,7 +103,6 @@ ROOMS = (
                 Page("guardian:proposal_list", _("Proposals"), "operator"),
             ),
             (Page("guardian:rule_list", _("Rules")),),
-            (Page("overview:memory_list", _("In prompts")),),
         ),
         gear=(
             Page("gate:own_gate", _("Built-in gate")),

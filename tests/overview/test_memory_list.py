@@ -8,7 +8,7 @@ from tests.guardian.standing.recorded_homes import RecordedHome
 from tests.sqlite_homes import T0
 
 pytestmark = pytest.mark.django_db
-URL, API = "/operations/memory/", "/api/v1/operations/memory"
+URL, API = "/files/", "/api/v1/operations/memory"
 LATER = T0 + 10**12
 
 
@@ -27,6 +27,8 @@ def home(tmp_path, real_files):
 
 def test_it_works(as_admin, home):
     assert reverse("overview:memory_list") == URL
+    old = as_admin.get("/operations/memory/?state=cut")
+    assert (old.status_code, old.url) == (302, f"{URL}?state=cut")
     page = as_admin.get(URL).text
     for words in ("10 memory files", "Left out of the prompt", "Will be left out", "4,000 of 5,000", "1,000"):
         assert words in page

@@ -110,7 +110,7 @@ NO_CONTENT = {
     "jobs": "job_detail job_list job_notice",
     "ledger": "error_list event_list savings session_list step_detail stored_list turn_list",
     "operations": "artifact_store backup_list doctor retention system system_needs",
-    "overview": "agent_list healthz memory_list overview",
+    "overview": "agent_list healthz memory_list memory_list_before overview",
     "people": "account audit_list invitation_list join one_time_link settings sign_in token_list user_list",
 }
 

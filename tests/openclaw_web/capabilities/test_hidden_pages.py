@@ -41,6 +41,8 @@ def test_pages_are_missing_and_say_why(as_admin, session, settings, name):
     addresses = list_addresses(name)
     if name == "artifacts":
         addresses += ["/agents/ada/lint/", "/operations/artifacts/", "/operations/artifacts/clear/"]
+    if name == "guardian":
+        addresses.append("/files/")
     assert addresses or f"{name}.urls" not in sys.modules
     assert 404 not in {as_admin.get(address).status_code for address in addresses}
     settings.DISABLED = frozenset({name})
@@ -65,7 +67,7 @@ def test_pages_work_with_every_capability_disabled(as_admin, session, settings):
         page = as_admin.get(address)
         assert page.status_code == 200
         menus = read_menus(page.text)
-        assert [link.label for link in menus.rooms] == ["Today", "Conversations", "Memory", "System"]
+        assert [link.label for link in menus.rooms] == ["Today", "Conversations", "System"]
         assert not {link.label for link in menus.tabs} & {"Scheduled tasks", "Tool outputs"}
 
 

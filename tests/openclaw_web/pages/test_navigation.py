@@ -42,7 +42,6 @@ ROOMS = {
             {"Chart": f"{ADA}/writes/chart/", "Proposals": f"{ADA}/writes/own/proposals/"},
         ),
         "Rules": (f"{ADA}/writes/rules/", {}),
-        "In prompts": ("/operations/memory/", {}),
     },
     "Training": {
         "Queue": ("/review/", {}),
@@ -162,7 +161,7 @@ def test_the_gear_of_memory_leads_to_its_settings(as_admin, ada, name):
 
 def test_the_chooser_keeps_the_page_and_not_its_query(as_admin, ada):
     Agent.objects.create(agent_id="bert", created_at=1, updated_at=1, agent_db_path="nowhere")
-    links = read_menus(as_admin.get(f"{ADA}/turns/?model=x&after=y").text).agents
+    links = read_menus(as_admin.get(f"{ADA}/turns/?model=x&q=y").text).agents
     assert links == [
         ("All agents", "/turns/", ""),
         ("ada", f"{ADA}/turns/", "true"),
@@ -220,7 +219,7 @@ def test_a_page_that_is_refused_has_its_room_and_no_tab(as_stranger):
 @pytest.mark.parametrize("name", DISABLED)
 def test_tabs_of_disabled_capabilities_are_left_out(as_admin, ada, settings, name):
     settings.DISABLED = frozenset({name})
-    pages = ["/", f"{ADA}/sessions/", "/operations/memory/", "/samples/", "/operations/jobs/"]
+    pages = ["/", f"{ADA}/sessions/", "/files/", "/samples/", "/operations/jobs/"]
     answers = [as_admin.get(page) for page in pages]
     menus = [read_menus(answer.text) for answer in answers if answer.status_code == 200]
     labels = {link.label for menu in menus for link in menu.tabs}
