@@ -82,6 +82,7 @@ ROUTERS = (
     "operations.checkpoints.api",
     "operations.artifact_gc.api",
     "operations.lint.api",
+    "operations.notifications.api",
     "people.audit.api",
     "people.accounts.api",
     "people.configuration.api",

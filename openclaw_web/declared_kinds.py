@@ -36,6 +36,7 @@ JOB_KINDS = {
     "doctor_look": "operations.doctor.plan.JOB",
     "doctor_undo": "operations.doctor.undo_job.JOB",
     "doctor_unignore": "operations.doctor.ignored_sessions.JOB",
+    "notifications": "operations.notifications.job.JOB",
 }
 
 # What the doctor looks for, in the order in which it is looked for (openclaw_web.sqlite.integrity.Check).
@@ -85,4 +86,5 @@ PROBLEM_KINDS = {
     "watcher": "collecting.problems.WATCHER",
     "backup": "operations.problems.BACKUP",
     "disk": "operations.problems.DISK",
+    "not_notified": "operations.notifications.job.NOT_NOTIFIED",
 }

@@ -303,6 +303,17 @@ WORKSPACE_WRITES = env.bool("OPENCLAW_WEB_WORKSPACE_WRITES", False)
 LLM_API_URL = env.str("OPENCLAW_WEB_LLM_URL", "").strip()
 LLM_API_KEY = os.environ.get("OPENCLAW_WEB_LLM_KEY", "").strip()  # for env, $… is the name of another variable
 
+# Where notifications go: operations/notifications/delivery.py alone reads the address and the secret of the webhook.
+WEBHOOK_API_URL = env.str("OPENCLAW_WEB_WEBHOOK_URL", "").strip()
+WEBHOOK_API_SECRET = os.environ.get("OPENCLAW_WEB_WEBHOOK_SECRET", "").strip()
+DEFAULT_FROM_EMAIL = env.str("OPENCLAW_WEB_MAIL_FROM", "").strip()
+EMAIL_TIMEOUT = 10  # seconds
+try:
+    globals().update(env.email_url_config(env.str("OPENCLAW_WEB_SMTP_URL", "").strip() or "smtp://"))
+except (ValueError, ImproperlyConfigured):  # their sentences may hold the password
+    sentence = "OPENCLAW_WEB_SMTP_URL must be an address like smtp+tls://user:password@mail.example.com:587."
+    raise ImproperlyConfigured(sentence) from None
+
 # The command of OpenClaw that a change of a memory file is handed to; guardian/handover/external_command.py reads it.
 OPENCLAW_COMMAND = env.str("OPENCLAW_WEB_OPENCLAW", "").strip()
 

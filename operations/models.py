@@ -1,8 +1,8 @@
-"""The model of backups."""
+"""The models of backups and of notifications that wait."""
 
 from django.db import models
 
-from openclaw_web.sqlite.fields import Count, EpochMs, OperatorText, PersonText, PlainText
+from openclaw_web.sqlite.fields import Count, EpochMs, OperatorText, PersonText, PlainText, SentenceText
 
 
 class BackupRun(models.Model):
@@ -43,6 +43,23 @@ class BackupRun(models.Model):
             models.Index(fields=["created_at", "id"], name="idx_backup_created"),
             models.Index(fields=["proven_at"], name="idx_backup_proven"),
         ]
+
+    def __str__(self):
+        return self.id
+
+
+class Notification(models.Model):
+    """A message about problems that waits for its receiver; it is removed when it was sent."""
+
+    id = PlainText(primary_key=True, help_text="a ULID; the same in every try, so that receivers recognize a repeat")
+    channel = PlainText(help_text="webhook or mail")
+    body = OperatorText(help_text="JSON, as it is sent")
+    attempts = Count(default=0)
+    tried_at = EpochMs(null=True, help_text="when the last try began")
+    failure = SentenceText(default="", help_text="why the last try failed; empty once another one got through")
+
+    class Meta:
+        db_table = "notifications"
 
     def __str__(self):
         return self.id

@@ -8,6 +8,7 @@ from .backups import views as backups
 from .checkpoints import views as checkpoints
 from .doctor import views as doctor
 from .lint import views as lint
+from .notifications import views as notifications
 from .retention import views as retention
 
 app_name = "operations"
@@ -26,6 +27,7 @@ urlpatterns = [
     path("operations/backups/<str:backup_id>/verify/", backups.backup_verify, name="backup_verify"),
     path("operations/backups/<str:backup_id>/drill/", backups.backup_drill, name="backup_drill"),
     path("operations/backups/<str:backup_id>/file", backups.backup_file, name="backup_file"),
+    path("operations/notifications/test/", notifications.notification_test, name="notification_test"),
     path("operations/retention/", retention.retention, name="retention"),
     path("operations/retention/count/", retention.retention_count, name="retention_count"),
     path("operations/retention/remove/", retention.retention_remove, name="retention_remove"),

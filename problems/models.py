@@ -68,6 +68,7 @@ class Problem(Actable):
     closed_by = PersonText(default="", shown="api file", help_text="empty: closed by itself")
     settled_level = Count(default=0, help_text="its level when a person muted or closed it", shown="")
     muted_until = EpochMs(null=True, shown="api file", help_text="when it opens by itself; null: no day was named")
+    notified_severity = Count(default=0, help_text="its severity when it was sent; 0: not since it opened", shown="")
 
     class Meta:
         db_table = "problems"

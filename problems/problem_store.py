@@ -23,7 +23,7 @@ MOST_CLOSED = 5_000
 BATCH = 500
 FOUND = ("severity", "level", "is_counted", "detail_json", "since_at", "is_found")  # what a check may change
 STATES = ("state", "opened_at", "reopened_count", "seen_at", "seen_by", "closed_at", "closed_by")
-MUTES = ("muted_at", "muted_by", "muted_until", "mute_reason")
+MUTES = ("muted_at", "muted_by", "muted_until", "mute_reason", "notified_severity")
 
 
 @dataclass(slots=True)
@@ -59,6 +59,7 @@ def store_findings(result: PassResult) -> None:
     }
     now = clock.now_ms()
     with transaction.atomic():
+        Problem.objects.filter(state=State.MUTED, muted_until__lte=now).update(notified_severity=0)
         for table in (Problem, ErrorGroup):
             overdue = table.objects.filter(state=State.MUTED, muted_until__lte=now)
             overdue.update(state=State.OPEN, **NOT_MUTED)
@@ -127,6 +128,7 @@ def _update_row(row, name, _agent_id, finding, kinds, now):
     is_back = row.state == Problem.State.CLOSED and not row.is_found
     if is_back or (is_settled and finding.level > row.settled_level):
         row.reopen(now)
+        row.notified_severity = 0
     _fill(row, finding, kinds[name], now)
     return before != [getattr(row, column) for column in (*FOUND, "state")]
 

@@ -1,6 +1,6 @@
-"""The model endpoint of this process, from the environment.
+"""Addresses that this process may post to, from the environment: the model endpoint, and the checks of others.
 
-Its address and its key are neither stored nor shown.
+Addresses and keys are neither stored nor shown.
 """
 
 import ipaddress
@@ -20,13 +20,16 @@ _NAME = re.compile(r"(?!-)[\w-]{1,63}(?:\.(?!-)[\w-]{1,63})*\.?", re.ASCII)
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Endpoint:
-    """An OpenAI-compatible API: `/chat/completions` is below its address.
+    """An OpenAI-compatible API: `/chat/completions` is below its address. Or with `is_model=False` another receiver.
 
-    Only `host` may be shown to people and in logs.
+    Only `host` may be shown to people and in logs. Sentences name the variables that address and key come from.
     """
 
     base_url: str
     key: str = field(repr=False)
+    url_variable: str = "OPENCLAW_WEB_LLM_URL"
+    key_variable: str = "OPENCLAW_WEB_LLM_KEY"
+    is_model: bool = True
 
     def __repr__(self) -> str:
         return f"Endpoint({self.host!r})"
@@ -65,24 +68,23 @@ def describe_problem() -> str:
 
 def problem_of(endpoint: Endpoint) -> str | None:
     """Why an endpoint cannot be used, as a sentence without its address, or None."""
-    address = endpoint.base_url
+    address, names = endpoint.base_url, {"url": endpoint.url_variable, "key": endpoint.key_variable}
     if not _PRINTABLE.fullmatch(address) or not address.lower().startswith(("https://", "http://")):
-        return _("OPENCLAW_WEB_LLM_URL must be an address that begins with https://.")
+        return _("%(url)s must be an address that begins with https://.") % names
     if any(sign in address for sign in "@?#\\"):
-        return _(
-            "OPENCLAW_WEB_LLM_URL must be an address without a user name, “?” and “#”. "
-            "Set the key in OPENCLAW_WEB_LLM_KEY."
-        )
+        text = _("%(url)s must be an address without a user name, “?” and “#”. Set the key in %(key)s.")
+        return text % names
     place = _PLACE.fullmatch(address)
     if place is None or not _is_possible(host := place[2].strip("[]"), int(place[3] or 1)):
-        return _("OPENCLAW_WEB_LLM_URL names no possible host and port.")
+        return _("%(url)s names no possible host and port.") % names
     if place[1].lower() == "http" and not _is_loopback(host):
-        return _(
-            "OPENCLAW_WEB_LLM_URL would send texts and the key unencrypted to another machine. "
+        text = _(
+            "%(url)s would send texts unencrypted to another machine. "
             "Use https://; http:// is for 127.0.0.1, [::1] and localhost only."
         )
+        return text % names
     if endpoint.key and not _PRINTABLE.fullmatch(endpoint.key):
-        return _("OPENCLAW_WEB_LLM_KEY contains characters that no key has, such as a space or a line break.")
+        return _("%(key)s contains characters that no key has, such as a space or a line break.") % names
     return None
 
 

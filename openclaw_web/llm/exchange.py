@@ -4,7 +4,7 @@ Failures of the other side are part of the result; none is raised.
 """
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import httpcore
@@ -34,15 +34,16 @@ class Exchange:
     cause: OSError | None = None
 
 
-def post(endpoint: Endpoint, path: str, content: bytes, seconds: float) -> Exchange:
-    """Post a JSON body to an endpoint, and return the response within `seconds`."""
+def post(endpoint: Endpoint, path: str, content: bytes, seconds: float, headers: Mapping[str, str] = {}) -> Exchange:
+    """Post a JSON body to an endpoint, and return the response within `seconds`. Only models are sent the key."""
     outcome = Exchange()
     transport = Transport(seconds)
-    url, headers = endpoint.base_url.rstrip("/") + path, _build_headers(endpoint.key)
+    url = endpoint.base_url.rstrip("/") + path if path else endpoint.base_url
+    ours = _build_headers(endpoint.key if endpoint.is_model else "")
     try:
         with (
-            httpx.Client(transport=transport, trust_env=False, follow_redirects=False, headers=headers) as client,
-            client.stream("POST", url, content=content) as answer,
+            httpx.Client(transport=transport, trust_env=False, follow_redirects=False, headers=ours) as client,
+            client.stream("POST", url, content=content, headers=headers) as answer,
         ):
             outcome.status, outcome.headers = answer.status_code, answer.headers
             _read_body(answer, outcome)

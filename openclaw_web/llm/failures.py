@@ -1,4 +1,4 @@
-"""Failures of calls to a language model, and the sentences about them."""
+"""Failures of calls to a language model or another receiver, and the sentences about them."""
 
 import math
 import socket
@@ -83,10 +83,11 @@ def describe_failure(
 ) -> str:
     """Describe a failure and its remedy, without any text from the endpoint."""
     names = {"host": endpoint.host, "status": status, "reason": reasons.describe_os_error(cause) if cause else ""}
+    names |= {"url": endpoint.url_variable, "key": endpoint.key_variable}
     if kind == Failure.unreachable:
         return _describe_unreachable(cause) % names
     if kind == Failure.http_error:
-        return _describe_refusal(status or 0, bool(endpoint.key)) % names
+        return _describe_refusal(status or 0, endpoint) % names
     if kind == Failure.timed_out:
         text = ngettext(
             "%(host)s did not complete its answer within %(seconds)s second.",
@@ -98,12 +99,12 @@ def describe_failure(
         Failure.rate_limited: _("%(host)s accepts no more requests for now (status %(status)s). Try again later."),
         Failure.redirected: _(
             "%(host)s redirects to another address (status %(status)s), which is not followed. "
-            "Set OPENCLAW_WEB_LLM_URL to the final address."
+            "Set %(url)s to the final address."
         ),
         Failure.cut_off: _("%(host)s ended the connection before its answer was complete."),
         Failure.too_large: _("The answer of %(host)s is larger than 1 MB."),
         Failure.wrong_type: _(
-            "%(host)s did not answer with JSON. Check OPENCLAW_WEB_LLM_URL: the address of an API often ends with /v1."
+            "%(host)s did not answer as an API does. Check %(url)s: the address of a model often ends with /v1."
         ),
         Failure.not_json: _("The answer of %(host)s is not valid JSON."),
         Failure.no_answer: _("The answer of %(host)s contains no text of the model."),
@@ -112,24 +113,24 @@ def describe_failure(
 
 def _describe_unreachable(cause):
     if isinstance(cause, ConnectionRefusedError):
-        return _("Nothing answers at %(host)s. Check that the server runs, and OPENCLAW_WEB_LLM_URL.")
+        return _("Nothing answers at %(host)s. Check that the server runs, and %(url)s.")
     if isinstance(cause, socket.gaierror):
-        return _("No machine is known by the name in %(host)s. Check OPENCLAW_WEB_LLM_URL.")
+        return _("No machine is known by the name in %(host)s. Check %(url)s.")
     if isinstance(cause, ssl.SSLCertVerificationError):
         return _("The certificate of %(host)s is not trusted, so nothing was sent.")
     if isinstance(cause, ssl.SSLError):
-        return _("%(host)s offers no encrypted connection. Check OPENCLAW_WEB_LLM_URL.")
+        return _("%(host)s offers no encrypted connection. Check %(url)s.")
     if cause is None:
-        return _("OPENCLAW_WEB_LLM_URL names no possible address: %(host)s.")
+        return _("%(url)s names no possible address: %(host)s.")
     return _("%(host)s cannot be reached: %(reason)s.")
 
 
-def _describe_refusal(status, has_key):
-    if status in (401, 403) and not has_key:
-        return _("%(host)s asks for a key (status %(status)s). Set OPENCLAW_WEB_LLM_KEY.")
+def _describe_refusal(status, endpoint):
+    if status in (401, 403) and not endpoint.key:
+        return _("%(host)s asks for a key (status %(status)s). Set %(key)s.")
     if status in (401, 403):
-        return _("%(host)s refused the key (status %(status)s). Check OPENCLAW_WEB_LLM_KEY.")
-    if status == 404:
+        return _("%(host)s refused the key (status %(status)s). Check %(key)s.")
+    if status == 404 and endpoint.is_model:
         return _("%(host)s does not know the address or the model (status %(status)s). Check both.")
     if status >= 500:
         return _("%(host)s failed (status %(status)s). Try again later.")

@@ -42,7 +42,7 @@ DERIVED = {
 # By people, programs and this site: nothing else has them.
 ENTERED = {
     *("kv", "operator_audit", "idempotency_keys", "users", "api_tokens", "one_time_links", "invitations", "sign_ins"),
-    *("job_runs", "agents", "backup_runs", "migration_runs", "migration_sources"),
+    *("job_runs", "agents", "backup_runs", "notifications", "migration_runs", "migration_sources"),
     *("gate_prompts", "gate_replays", "gate_replay_decisions", "guardian_runs", "guardian_steps"),
     *("guardian_handovers", "rollback_intents", "behavior_corrections"),
     *("episode_runs", "episode_policies", "episode_captures"),

@@ -25,8 +25,9 @@ from ..backups.runs import get_backup_folder
 from .unit_places import get_home_directory, get_secrets_file
 
 PREFIX = "OPENCLAW_WEB_"
-# Words at the end of the name of a variable whose value does not go into the unit, which others may read.
-SECRET_ENDINGS = ("KEY", "TOKEN", "SECRET", "PASSWORD")
+# Words at the end of the name of a variable whose value does not go into the unit, which others may read. The address
+# of a webhook is often all that it takes to post to it.
+SECRET_ENDINGS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "WEBHOOK_URL", "SMTP_URL")
 # The command of OpenClaw gets these from us.
 OF_OPENCLAW = ("PATH", "OPENCLAW_CONFIG_PATH")
 PROBE_SECONDS = 10

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop as N_
 
 from openclaw_web.detectors.custom_patterns import UnusablePatternError, compile_patterns
+from openclaw_web.pages.zones import find_zone
 
 from .setting import choices, daily, folder, line, lines, number, switch, text
 
@@ -23,6 +24,9 @@ BUDGET = re.compile(
     rf"({ALL_AGENTS}|[a-z0-9][a-z0-9_-]{{0,55}}): *([0-9]{{1,12}}(?:\.[0-9]{{1,6}})?) +({USD}|tokens) per (day|month)",
     re.ASCII,
 )
+MAIL = re.compile(r"(?:[\w.+=-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,9})?", re.ASCII)
+SITE = re.compile(r"(?:https?://[\w.:\[\]-]{1,200}(?:/[\w./~-]{0,200})?)?", re.ASCII)
+QUIET = re.compile(r"((?:[01]\d|2[0-3]):[0-5]\d)-((?:[01]\d|2[0-3]):[0-5]\d)(?: (\S{1,100}))?", re.ASCII)
 MOST_REASONS, MOST_PRICES, MOST_BUDGETS = 9, 200, 50  # each reason has a digit as its key
 # Stored in English and shown in the language of the request, as long as a code has its original label.
 REJECT_REASONS = {
@@ -309,9 +313,28 @@ BUDGETS = {
         _("Each is for one agent or all agents, in USD or tokens, per day or month (UTC)."),
     ),
 }
+NOTIFICATIONS = {
+    "schedule.notifyMinutes": number(0, 0, 1440, _("minutes")).with_words(
+        _("Send notifications every"), _("Sends new problems to the webhook and the mail address. 0 = never.")
+    ),
+    "notifications.warnings": switch(False).with_words(_("Send warnings"), _("Sends warnings too. Off = only errors.")),
+    "notifications.quietHours": line(
+        lambda text: not text or ((match := QUIET.fullmatch(text)) and find_zone(match[3] or "UTC")),
+        _("like 22:00-07:00 Europe/Berlin, or empty"),
+    ).with_words(
+        _("Quiet hours"), _("Like 22:00-07:00 Europe/Berlin (else UTC). Problems are sent afterwards. Empty = none.")
+    ),
+    "notifications.mail": line(MAIL.fullmatch, _("an address like mei@example.com, or empty")).with_words(
+        _("Mail address"), _("Gets notifications by mail. Needs OPENCLAW_WEB_SMTP_URL. Empty = no mail.")
+    ),
+    "notifications.siteAddress": line(SITE.fullmatch, _("an address like https://a.example.com, or empty")).with_words(
+        _("Address of this site"), _("Links in notifications begin with this address. Empty = paths only.")
+    ),
+}
 GROUPS = {
     "import": (_("Import"), IMPORT),
     "budgets": (_("Budgets"), BUDGETS),
+    "notifications": (_("Notifications"), NOTIFICATIONS),
     "memory": (_("Artifacts"), MEMORY),
     "gate": (_("Memory gate"), GATE),
     "guardian": (_("Write guardian"), GUARDIAN),

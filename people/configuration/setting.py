@@ -66,9 +66,9 @@ def number(default: int, least: int, most: int, unit: Words) -> Setting:
     return Setting(default, accepts, shape, "number", unit, least, most)
 
 
-def line(accepts: Callable[[str], bool], shape: Words) -> Setting:
+def line(accepts: Callable[[str], object], shape: Words) -> Setting:
     """A text of one line, empty at first."""
-    return Setting("", lambda value: isinstance(value, str) and accepts(value), shape, "line")
+    return Setting("", lambda value: isinstance(value, str) and bool(accepts(value)), shape, "line")
 
 
 def folder() -> Setting:

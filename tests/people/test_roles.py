@@ -83,6 +83,7 @@ WRITES = {
         /agents/{agent}/episodes/head /agents/{agent}/episodes/verify
         /agents/{agent}/gate/replays/{replay_id}/continue /agents/{agent}/guardian/handovers/{handover_id}/check
         /agents/{agent}/guardian/writes/{audit_id}/retry /operations/collect /operations/doctor/look
+        /operations/notifications/test
     """,
     "admin": """
         /agents/{agent}/artifacts/{handle}/verify /datasets/{dataset_id}/versions/{number}/anew

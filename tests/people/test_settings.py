@@ -25,6 +25,7 @@ NUMBERS = {
     "schedule.findingsScanMinutes": (0, 10_080),
     "schedule.exchangeMinutes": (0, 10_080),
     "schedule.releaseCheckHours": (0, 720),
+    "schedule.notifyMinutes": (0, 1440),
     "schedule.signatureMinutes": (0, 10_080),
     "writeGuardian.handOverSeconds": (10, 3600),
     "writeGuardian.steps": (1, 50),
@@ -45,6 +46,9 @@ NO_TEXT = ["x" * 20_001, "a\0b", 1, None]
 NO_TIMES = ["60 0 * * *", "0 24 * * *", "0 0 * * 1", "", 0]
 NO_BUDGETS = [["main: 5"], ["main: 0 USD per day"], ["Main: 5 USD per day"], ["main: 5 EUR per day"], ["main: 5 USD"]]
 NO_BUDGETS += [["main: 5 USD per day", "main: 6 USD per day"], [f"a{number}: 1 USD per day" for number in range(51)]]
+NO_MAIL = ["mei", "mei@", "@x", "mei@example.com\nBcc: a@x", "a@x,b@x", "mei <mei@example.com>", "é@x", 1, None]
+NO_SITE = ["claw.example.com", "ftp://x", "https://", "https://a b", "https://x/?q", "https://mei@x", "javascript:1", 1]
+NO_QUIET = ["22:00", "24:00-07:00", "22:00-07:60", "22:00-07:00 Mars", "22:00-07:00 ../etc/passwd", "2:00-7:00", 1]
 # The least and the largest value of each other setting, and invalid values.
 OTHERS = {
     "artifacts.flaggedKinds": ([], ALL_KINDS, NO_KINDS),
@@ -60,6 +64,9 @@ OTHERS = {
     "llm.model": ("", "x" * 200, ["x" * 201, "two\nlines", 1, None]),
     "llm.prices": ([], [f"m{number}: 0.25 123456.123456" for number in range(200)], NO_PRICES + NO_TEXTS),
     "memoryGate.prompt": ("", "é" * 20_000, NO_TEXT),
+    "notifications.mail": ("", "mei.o+claw@mail.example.com", NO_MAIL),
+    "notifications.quietHours": ("", "22:00-07:30 Asia/Kolkata", NO_QUIET),
+    "notifications.siteAddress": ("", "https://[2001:db8::7]:8443/claw/", NO_SITE),
     "reflection.logFolder": ("", "/var/log/reflection", NO_PATHS),
     "review.guide": ("", "é" * 20_000, NO_TEXT),
     "review.rejectReasons": ([], [f"r{number}: R" for number in range(9)], NO_REASONS + NO_TEXTS),

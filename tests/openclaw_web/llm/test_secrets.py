@@ -111,5 +111,7 @@ def test_backups_and_reports_cannot_hold_the_key():
     settings = {"openclaw_web/settings.py", "openclaw_web/settings_test.py"}
     assert {name for name, text in texts.items() if "LLM_API_" in text} - settings == {"openclaw_web/llm/endpoint.py"}
     named = {name for name, text in texts.items() if "OPENCLAW_WEB_LLM_KEY" in text} - settings
-    of_people = {"openclaw_web/llm/failures.py", "operations/service/unit_file.py"}
-    assert named == {"openclaw_web/llm/endpoint.py", *of_people}
+    assert named == {"openclaw_web/llm/endpoint.py", "operations/service/unit_file.py"}
+    assert {name for name, text in texts.items() if "WEBHOOK_API_" in text} - settings == {
+        "operations/notifications/delivery.py"
+    }

@@ -1,0 +1,1 @@
+"""Notifications: problems go to a webhook and a mail address."""
