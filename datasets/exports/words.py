@@ -50,6 +50,13 @@ FORMAT_WORDS = {
     DatasetExport.Format.RAW: gettext_lazy("Raw: samples as they are stored, as JSON lines"),
     DatasetExport.Format.CSV: gettext_lazy("CSV: samples as a table for spreadsheets"),
 }
+TRAINER_WORDS = {
+    "trl": "TRL",
+    "llamafactory": "LLaMA-Factory",
+    "axolotl": "Axolotl",
+    "openai": "OpenAI",
+    "table": gettext_lazy("A table, or another program"),
+}
 TASK_WORDS = {
     DatasetExport.Task.REPLY: gettext_lazy("Reply: what the agent should answer"),
     DatasetExport.Task.GATE: gettext_lazy("Gate: what memory_gate should decide"),

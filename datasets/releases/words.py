@@ -59,7 +59,7 @@ def describe_options(options: dict[str, Any]) -> list[tuple[str, str]]:
     options = DEFAULTS | translate_stored(options)
     facts = [
         (_("Task"), TASK_WORDS.get(options["task"], options["task"])),
-        (_("Agent"), options["agent"] or _("All agents")),
+        (_("Which samples"), options["sample_filter"] or options["agent"] or _("All agents")),
         (_("Samples"), _("Approved only") if options["only_approved"] else _("All except rejected")),
         (_("Split"), _describe_split(options)),
         (_("Duplicates"), DUPLICATE_WORDS.get(options["duplicates"], options["duplicates"])),

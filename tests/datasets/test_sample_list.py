@@ -75,9 +75,32 @@ def test_what_the_list_shows_leads_to_an_export_of_it(as_reviewer, as_stranger, 
         SampleFactory(annotation_status="approved", sample_type=sample_type, agent_id="ada")
     page = as_reviewer.get(URL + "?agent=ada&type=memory_gate_negative")
     form = as_reviewer.get(page.context["export_href"].removesuffix("#new")).context["form"]
-    names = ("agent", "task", "sample_types")
-    assert [form[name].value() for name in names] == ["ada", "gate", ["memory_gate_negative"]]
+    names = ("sample_filter", "task", "sample_types")
+    line = "agent:ada type:memory_gate_negative"
+    assert [form[name].value() for name in names] == [line, "gate", ["memory_gate_negative"]]
+    dataset_form = as_reviewer.get(page.context["dataset_href"].removesuffix("#new")).context["form"]
+    assert [dataset_form[name].value() for name in names[:2]] == [line, "gate"]
     chosen = FORM_FIELDS | {name: form[name].value() for name in names}
     fits = as_reviewer.post("/exports/count/", chosen).context["fits"]
     assert not fits["problem"] and fits["result"].samples == 1
-    assert "Export…" not in as_stranger.get(URL).text
+    assert "Export these" in as_reviewer.get(URL).text and "Export these" not in as_stranger.get(URL).text
+    part = as_reviewer.get(URL + "?filter=agent:ada", headers={"HX-Request": "true"}).text
+    assert "sample_filter=agent%3Aada#new" in part  # the filter that was typed last
+
+
+@pytest.mark.parametrize(
+    ("query", "address"),
+    [
+        ("agent=ada&ending=complete", "/review/?agent=ada&ending=complete"),
+        ("status=needs_review&agent=ada", "/review/needs_review/?agent=ada"),
+        ("status=approved", ""),
+    ],
+)
+def test_what_the_list_shows_leads_to_its_queue(as_reviewer, ada, query, address):
+    SampleFactory(agent_id="ada", annotation_status="needs_review")
+    page = as_reviewer.get(f"{URL}?{query}")
+    assert page.context["review_href"] == address and not page.context["unqueued"]
+    assert not address or as_reviewer.get(address).status_code == 200
+    said = "The queue has no filter for: Edited only, From day (UTC)"
+    SampleFactory(agent_id="ada", output="Better.")
+    assert said in as_reviewer.get(f"{URL}?agent=ada&edited=on&from=1970-01-01").text
