@@ -106,7 +106,7 @@ class SampleForm(forms.Form):
     OPTIONAL = ("split_day", "benchmark")
 
     def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, auto_id="new_%s", **kwargs)  # beside the boxes of the list's filters
         self.fields["benchmark"].choices = list_benchmarks()
         line = filter_line.build_line(SampleFilters({}).validate(), None, [])
         attrs = {"data-offers": line.offers, "placeholder": line.hint, "autocomplete": "off", "spellcheck": "false"}

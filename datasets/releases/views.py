@@ -155,6 +155,7 @@ def member_list(request, dataset_id, number):
         "dataset": version.dataset,
         "page": page,
         "names": words.name_samples(member.sample_id for member in page),
+        "sessions": words.read_sessions(page),
         "tabs": words.build_side_tabs(version, side),
     }
     return render_page(request, "datasets/member_list.html", context)

@@ -31,6 +31,18 @@ def test_it_works(as_admin, ada):
     assert 'href="one/"' in page.text
 
 
+@pytest.mark.parametrize("address", [URL, "/datasets/", "/exports/", "/findings/", "/review/"])
+def test_an_empty_page_of_training_is_one_sentence_and_one_button(as_reviewer, ada, address):
+    page = as_reviewer.get(address).text
+    main = page[page.index("<main") :]
+    assert main.count('class="empty"') == main.count('<a class="button button--primary"') == 1
+    assert not any(
+        part in main for part in ('id="line"', 'id="boxes"', 'class="segments"', "JSONL", "to review</span>")
+    )
+    narrowed = as_reviewer.get(address, {"agent": "ada"} if address == URL else {"by": "ann"}).text
+    assert 'id="line"' in narrowed or address in ("/review/", "/findings/")
+
+
 def test_filters_are_kept_in_the_links(as_admin, ada):
     SampleFactory(id="wanted", agent_id="ada", session_id="s1", annotation_status="needs_review")
     chosen = {"status": "needs_review", "agent": "ada", "session": "s1", "type": "annotated_turn"}
