@@ -321,7 +321,7 @@ def describe_nothing_left(excluded: dict[str, dict[str, Any]], *, is_scored: boo
         sentence = _("No samples match these options. There are samples of the task “%(task)s”: choose this task.")
         return sentence % {"task": other_task}
     if not excluded:
-        return _("No samples match these options. Create samples from the turns of a session first.")
+        return _("No samples match these options. Change the filter, or create samples from turns of a session.")
     parts = [f"{EXCLUSIONS[reason]}: {group['count']:,}" for reason, group in excluded.items()]
     if changes.OPEN_FINDINGS in excluded:
         advice = _("Confirm or dismiss the keys and passwords on the page Findings.")
