@@ -5,14 +5,18 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from django import forms
+from django.db.models import QuerySet
+from django.http import QueryDict
 from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 from agents.models import Agent
 from openclaw_web.amounts import ngettext_lazy
+from openclaw_web.errors import Refused
 from openclaw_web.lists.declaration import PLAIN, List, Words, file_columns
-from openclaw_web.lists.filters import DayFilters
+from openclaw_web.lists.filter_line import read_line, spell
+from openclaw_web.lists.filters import LINE, DayFilters
 from openclaw_web.lists.paging import Listing, Term, build_terms, get_order_columns
 from openclaw_web.pages import glyphs, states
 from openclaw_web.pages.html import read_form
@@ -20,6 +24,7 @@ from openclaw_web.pages.html import read_form
 from . import sample_order
 from .models import DatasetSample
 from .review.parts import read_reasons
+from .review.queues import WAITING, Queue
 from .sample_order import Filters
 from .sample_texts import GATE_TYPES
 from .words import ENDING_WORDS, PROMPTED_WORDS, STATUS_WORDS, TYPE_WORDS, UNDONE
@@ -31,6 +36,7 @@ COLUMNS = {
     "not_checked": Term("privacy_checked", "isnull", True),
     "not_fully_scanned": Term("privacy_checked", "exact", False),
 }
+QUEUED = ("agent", "type", "session", "prompted_by", "ending")  # filters that the queue has as well
 
 
 class SampleFilters(DayFilters):
@@ -82,6 +88,19 @@ class SampleFilters(DayFilters):
         """The filters in force. Raises Refused for one that does not exist."""
         fields = read_form(self, _("The filters in this address are not valid. Start again from the list."))
         return Filters(**{name: fields[name] for name in Filters.NAMES})
+
+
+def read_sample_filter(line: str) -> SampleFilters:
+    """The filters that a line stands for. Raises Refused, with a sentence for each part that was not understood."""
+    address, problems = read_line(SampleFilters(), QueryDict(urlencode({LINE: line})))
+    if problems:
+        raise Refused(" ".join(problems))
+    return SampleFilters(address).validate()
+
+
+def select_samples(line: str) -> QuerySet[DatasetSample]:
+    """The samples of the list with the filters of a line, unordered; read_sample_filter says what is raised."""
+    return fits(None, **read_sample_filter(line).criteria).all
 
 
 def fits(_user, *, sort=SampleFilters.DEFAULT, **criteria) -> Listing:
@@ -136,10 +155,19 @@ def _build_tabs(form):
         }
         for (status, word), amount in zip(words.items(), amounts, strict=True)
     ]
-    export_choices = {"agent": filters.agent, "sample_types": filters.type}
-    query = urlencode({name: value for name, value in export_choices.items() if value})
-    export_href = f"{reverse('datasets:export_list')}?{query}#new"
-    return {"chosen": filters, "tabs": tabs, "tabs_label": _("Status"), "export_href": export_href}
+    start = {"sample_filter": spell(form), "sample_types": filters.type}
+    query = urlencode({name: value for name, value in start.items() if value})
+    shared = {name: value for name, value in form.chosen.items() if name in QUEUED}
+    queue = Queue(filters.status if filters.status in WAITING else "", **shared)
+    return {
+        "chosen": filters,
+        "tabs": tabs,
+        "tabs_label": _("Status"),
+        "export_href": f"{reverse('datasets:export_list')}?{query}#new",
+        "dataset_href": f"{reverse('datasets:dataset_list')}?{query}#new",
+        "review_href": queue.address() if filters.status in ("", *WAITING) else "",
+        "unqueued": [form.fields[name].label for name in form.chosen if name not in ("status", *QUEUED)],
+    }
 
 
 SAMPLES = List(

@@ -88,10 +88,10 @@ document.addEventListener("focusout", (event) => { if (isLine(event.target) && e
 /* The caret of a line that got the focus by a key stands at its end. */
 document.addEventListener("focusin", ({ target }) => { if (isLine(target)) window.setTimeout(() => { if (!target.selectionEnd) target.setSelectionRange(target.value.length, target.value.length); }); });
 document.addEventListener("pointerdown", (event) => {
-  const option = event.target.closest("#line-offers > [role=option]");
+  const option = event.target.closest(".line__offers > [role=option]");
   if (!option) return;
   event.preventDefault(); /* the focus stays in the line */
-  accept(document.querySelector("[data-offers]"), option);
+  accept(option.parentElement.parentElement.querySelector("[data-offers]"), option);
 });
 
 const setUpAll = (part) => part.querySelectorAll("[data-offers]").forEach(setUp);

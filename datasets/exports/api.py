@@ -14,6 +14,7 @@ from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Body, Page, Schema, page_to_json
 from openclaw_web.endpoints.table_schemas import table_schema
 from openclaw_web.lists.api_query import list_query
+from openclaw_web.lists.filter_line import LONGEST
 from openclaw_web.pages import files
 from openclaw_web.pages.roles import needs
 
@@ -62,6 +63,12 @@ class SampleOptions(Body):
     split_day: str | None = Field(None, max_length=10, description="a date (UTC), such as 2026-11-27")
     benchmark: str | None = Field(
         None, max_length=26, description="id of a benchmark: samples with half of a text in it are left out"
+    )
+    sample_filter: str = Field(
+        "",
+        max_length=LONGEST,
+        description="filters of the list of samples in one line, such as `agent:main by:ann from:2026-11-01`; only "
+        "samples that fit are used",
     )
 
 

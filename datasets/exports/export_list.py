@@ -1,20 +1,16 @@
 """The list of exports: its filters, query, columns and texts."""
 
 from django import forms
-from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 
 from openclaw_web.amounts import ngettext_lazy
-from openclaw_web.lists import list_counts
 from openclaw_web.lists.declaration import NAMED, PLAIN, List, Words, file_columns
 from openclaw_web.lists.filters import DayFilters
 from openclaw_web.lists.paging import Listing, build_listing, build_terms, get_order_columns
 from openclaw_web.pages import states
 
-from ..models import DatasetExport, DatasetSample
+from ..models import DatasetExport
 from . import words
-from .options import DEFAULT_TYPES
 
 COLUMNS = {"export_format": "export_format", "task": "task", "state": "state", "by": "exported_by"}
 WORKING = (DatasetExport.State.WAITING, DatasetExport.State.RUNNING)
@@ -48,21 +44,6 @@ def _with_states(page, _filters, _user):
     return {"rows": [(export, resolve_state(export, export.state in WORKING)) for export in page]}
 
 
-def _count_ready(_filters):
-    """How many samples an export with the form's defaults could have, in words.
-
-    Empty when there are none.
-    """
-    approved = DatasetSample.objects.approved().filter(sample_type__in=DEFAULT_TYPES)
-    known = list_counts.count_rows(approved, column="id")
-    if not known.count:
-        return {"ready": ""}
-    sentence = ngettext(
-        "%(count)s approved sample can be exported.", "%(count)s approved samples can be exported.", known.count
-    )
-    return {"ready": capfirst(sentence % {"count": list_counts.format_count(known)})}
-
-
 EXPORTS = List(
     on="exports",
     words=Words(
@@ -87,5 +68,4 @@ EXPORTS = List(
     table=DatasetExport,
     fields=file_columns(DatasetExport, "id", "export_name", "export_format", "task", "state"),
     prepare=_with_states,
-    beside=_count_ready,
 )

@@ -3,13 +3,16 @@
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from agents.models import Agent
+from openclaw_web.errors import Refused
+from openclaw_web.lists import filter_line
 
 from ..dedup.split_plan import ONE
 from ..models import Benchmark, DatasetVersion
+from ..sample_list import SampleFilters, read_sample_filter
 from ..words import TYPE_WORDS
 from .histories import EDITED
-from .options import BY_SESSION, LONGEST_NAME, LONGEST_SEED
+from .options import BY_SESSION, LONGEST_NAME, LONGEST_SEED, TAUGHT_BY
+from .trainers import READS
 from .turns import KEEP, LIST
 from .words import (
     DUPLICATE_WORDS,
@@ -20,6 +23,7 @@ from .words import (
     SPLIT_WORDS,
     TASK_WORDS,
     TOOL_CALL_WORDS,
+    TRAINER_WORDS,
 )
 
 RELEASES = 200  # releases and benchmarks to choose from
@@ -39,7 +43,12 @@ class SampleForm(forms.Form):
         label=_("Name"), max_length=LONGEST_NAME, widget=forms.TextInput(attrs={"autocomplete": "off"})
     )
     task = forms.ChoiceField(label=_("Task"), choices=list(TASK_WORDS.items()))
-    agent = forms.ChoiceField(label=_("Agent"), required=False)
+    sample_filter = forms.CharField(
+        label=_("Which samples"),
+        max_length=filter_line.LONGEST,
+        required=False,
+        help_text=_("The filter of the list of samples. Empty = all of them."),
+    )
     only_approved = forms.BooleanField(
         label=_("Only approved samples"),
         required=False,
@@ -94,24 +103,58 @@ class SampleForm(forms.Form):
         help_text=_("Each is left out otherwise. With keys and passwords, only admins can download the files."),
     )
     DEFAULTS = {"validation_split": 0.0, "duplicates": ONE, "split_by": BY_SESSION}
-    OPTIONAL = ("agent", "split_day", "benchmark")
+    OPTIONAL = ("split_day", "benchmark")
 
     def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
-        self.fields["agent"].choices = list_agents()
+        super().__init__(*args, auto_id="new_%s", **kwargs)  # beside the boxes of the list's filters
         self.fields["benchmark"].choices = list_benchmarks()
+        line = filter_line.build_line(SampleFilters({}).validate(), None, [])
+        attrs = {"data-offers": line.offers, "placeholder": line.hint, "autocomplete": "off", "spellcheck": "false"}
+        self.fields["sample_filter"].widget.attrs |= attrs
+
+    @classmethod
+    def read_initial(cls, query):
+        """The fields that an address names, which a new export or dataset begins with."""
+        known = {name: value for name, value in query.items() if name in cls.base_fields}
+        if agent := query.get("agent"):  # of an earlier address
+            known.setdefault("sample_filter", f"agent:{agent}")
+        known |= {name: values for name in ("include", "sample_types") if (values := query.getlist(name))}
+        for task, types in TAUGHT_BY.items():
+            if "task" not in known and set(known.get("sample_types", ())) & set(types):
+                known["task"] = task
+        return known
+
+    def clean_sample_filter(self):
+        """The filters as `SampleFilters`, which the line of the address would be."""
+        try:
+            return read_sample_filter(self.cleaned_data["sample_filter"])
+        except Refused as refused:
+            raise forms.ValidationError(refused.sentence) from refused
 
     def read_choices(self):
-        """The chosen options, as `exports.options.Options` takes them."""
+        """The chosen options, as `exports.options.Options` takes them.
+
+        The agent and the type of the filter are options of their own as well, so that nothing else is read.
+        """
         data = self.cleaned_data
+        filters = data["sample_filter"]
+        of_filter = {"sample_filter": filter_line.spell(filters), "agent": filters.chosen.get("agent")}
+        sample_type = filters.chosen.get("type")
+        of_filter["sample_types"] = data.get("sample_types") or (sample_type and [sample_type])
         known = {name: data[name] or default for name, default in self.DEFAULTS.items()}
-        return {**data, **known, **{name: data[name] or None for name in self.OPTIONAL}}
+        return {**data, **known, **{name: data[name] or None for name in self.OPTIONAL}, **of_filter}
 
 
 class ExportForm(SampleForm):
     """A new export."""
 
-    format = forms.ChoiceField(label=_("Format"), choices=list(FORMAT_WORDS.items()))
+    trainer = forms.ChoiceField(label=_("For which trainer?"), choices=list(TRAINER_WORDS.items()), required=False)
+    format = forms.ChoiceField(
+        label=_("Format"),
+        choices=[("", _("The one of the trainer that loses the fewest samples")), *FORMAT_WORDS.items()],
+        required=False,
+        help_text=_("Pairs and KTO, which teach from corrections and rejections, are chosen here."),
+    )
     history = forms.ChoiceField(
         label=_("Turns before the reply"),
         choices=list(HISTORY_WORDS.items()),
@@ -165,7 +208,7 @@ class ExportForm(SampleForm):
         ),
     )
     DEFAULTS = SampleForm.DEFAULTS | {"tool_calls": KEEP, "parallel_calls": LIST}
-    OPTIONAL = (*SampleForm.OPTIONAL, "release", "sample_types")
+    OPTIONAL = (*SampleForm.OPTIONAL, "release")
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -176,11 +219,16 @@ class ExportForm(SampleForm):
             *((version_id, f"{name} {number}") for version_id, name, number in rows),
         ]
 
-
-def list_agents() -> list[tuple[str, str]]:
-    """All agents, or one of them, for a choice."""
-    ids = Agent.objects.order_by("agent_id").values_list("agent_id", flat=True)
-    return [("", _("All agents")), *((agent_id, agent_id) for agent_id in ids)]
+    def clean(self):
+        """The fields without the trainer, which only chooses the format where nobody did."""
+        data = super().clean()
+        trainer = data.pop("trainer", "")
+        if not data.get("format"):
+            data["format"] = READS[trainer or "trl"][0]
+        elif trainer and data["format"] not in READS[trainer]:
+            sentence = _("%(trainer)s does not read this format. Choose another one, or another trainer.")
+            self.add_error("format", sentence % {"trainer": TRAINER_WORDS[trainer]})
+        return data
 
 
 def list_benchmarks() -> list[tuple[str, str]]:

@@ -16,6 +16,7 @@ from people.audit import log as audit
 
 from ..dedup.split_plan import DUPLICATES, ONE
 from ..models import Benchmark, DatasetExport, DatasetSample, DatasetVersion
+from ..sample_list import read_sample_filter
 from ..sample_texts import CHANGED, INJECTED, INTERRUPTED, UNKNOWN_ENVELOPE, UNRECEIVED, UNRECOGNIZED
 from . import changes, histories, turns
 from .changes import OPEN_FINDINGS, RESTS_ON_TOOLS
@@ -60,6 +61,8 @@ def count_flagged_rows(export: DatasetExport) -> int:
 
 
 FORMATS = DatasetExport.Format
+# Rows of conversations leave out no sample for their form: a release has all that some format can teach.
+NEUTRAL_FORMAT = FORMATS.SHAREGPT.value
 TASKS = DatasetExport.Task
 DEFAULT_TYPES = (DatasetSample.Type.ANNOTATED_TURN,)
 GATE_TYPES = (*DEFAULT_TYPES, DatasetSample.Type.MEMORY_GATE_POSITIVE, DatasetSample.Type.MEMORY_GATE_NEGATIVE)
@@ -113,6 +116,7 @@ class Options:
     split_by: str = BY_SESSION
     split_day: str | None = None  # 2026-11-27: with BY_TIME, sessions that ended before this day are for training
     benchmark: str | None = None  # id of a Benchmark: rows with more than half of their grams in it are left out
+    sample_filter: str = ""  # filters of the list of samples in one line, as that page spells them
 
     def __post_init__(self):
         if self.sample_types in (None, BY_TASK):
@@ -239,6 +243,8 @@ def check_options(options: Options) -> None:
     _check_choice(options.duplicates, DUPLICATES, _("Duplicates cannot be %(value)s. Choose %(choices)s."))
     if not options.sample_types:
         raise Refused(_("Choose at least one sample type."))
+    if options.sample_filter:
+        read_sample_filter(options.sample_filter)
     if options.min_quality is not None and not 0 <= options.min_quality <= 1:
         raise Refused(_("The minimum quality must be a number from 0 to 1, such as 0.6."))
     if len(options.seed) > LONGEST_SEED:

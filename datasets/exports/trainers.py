@@ -58,6 +58,15 @@ AXOLOTL = {
     "messages": AXOLOTL_MESSAGES,
     "parquet": AXOLOTL_MESSAGES,
 }
+# The formats that each trainer reads, first the one that loses the fewest samples: conversations have a place for calls
+# and their results, which Alpaca has not. Pairs and labels come last: they teach otherwise, and only if chosen.
+READS = {
+    "trl": ("messages", "parquet", "sharegpt", "sharegpt_reflection", "alpaca", "preference", "kto"),
+    "llamafactory": ("sharegpt", "sharegpt_reflection", "alpaca", "llamafactory_preference"),
+    "axolotl": ("messages", "parquet", "sharegpt", "sharegpt_reflection", "alpaca"),
+    "openai": ("openai", "openai_preference"),
+    "table": ("csv", "raw"),
+}
 # The columns that TRL reads, of formats that it takes as they are.
 TRL_COLUMNS = {
     "messages": ["messages", "tools"],

@@ -6,6 +6,8 @@ from urllib.parse import urlencode
 
 from django.http import Http404, QueryDict
 from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
@@ -13,13 +15,18 @@ from jobs import notices
 from jobs.models import JobRun
 from jobs.notices import redirect_after_start
 from jobs.services import visible_to
+from openclaw_web.detectors.spans import BLOCKING
 from openclaw_web.errors import Refused
 from openclaw_web.lists.declaration import shows
+from openclaw_web.lists.list_counts import count_rows, format_count
 from openclaw_web.lists.list_response import render_list
 from openclaw_web.pages.downloads import FileDownload
 from openclaw_web.pages.html import render_page, stop_polling
 from openclaw_web.pages.roles import needs
 
+from ..finding_values.decisions import OPEN
+from ..finding_values.value_list import VALUES
+from ..finding_values.words import KIND_WORDS
 from ..models import DatasetExport, DatasetSample
 from . import exports, jobs, words
 from .card import README
@@ -28,21 +35,14 @@ from .export_list import EXPORTS, WORKING, ExportFilters, resolve_state
 from .exports import download_zip
 from .forms import ExportForm
 from .jobs import start_export, start_verify
-from .options import FLAGGED, TAUGHT_BY, Options, check_download, count_flagged_rows, read_options
+from .options import FLAGGED, NEUTRAL_FORMAT, TAUGHT_BY, Options, check_download, count_flagged_rows, read_options
 from .page import build_detail_context, build_preview
-from .trainers import DATASETS_LINE
+from .trainers import DATASETS_LINE, READS
 from .turns import LEAVE_OUT
 from .verification import INTACT
 
+FINDINGS_MS = 30  # for each of three counts beside the form
 OPTIONS = {field.name for field in fields(Options)}
-
-
-class CountForm(ExportForm):
-    """The same form before the export has a name."""
-
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
-        self.fields["name"].required = False
 
 
 @require_POST
@@ -52,32 +52,53 @@ def export_count(request):
 
     With `preview`, the first rows too. Writes nothing.
     """
-    form = CountForm(request.POST)
-    fits = _count_fitting(form, has_preview="preview" in request.POST)
+    form = ExportForm(request.POST)
+    fits = count_fitting(request.user, form, has_preview="preview" in request.POST)
     if request.htmx:
         return render_page(request, "datasets/export_fits.html", {"fits": fits})
     return render_list_page(request, form, has_choices=True, fits=fits, status=200 if form.is_valid() else 422)
 
 
-def _count_fitting(form, *, has_preview):
-    """The counts for the chosen options as the page shows them, or the problem.
+def count_fitting(user, form, *, has_preview=False):
+    """The counts for the options chosen in a SampleForm as the page shows them, or the problem.
 
-    `has_preview`: with the first rows.
+    The name may be missing. `has_preview`: with the first rows. A dataset has no format, and no rows before a reply.
     """
+    form.fields["name"].required = False
     if not form.is_valid():
-        return {"problem": _("Correct the options above to count samples.")}
+        sentences = [str(sentence) for errors in form.errors.values() for sentence in errors]
+        return {"problem": " ".join([_("Correct the options to count samples."), *sentences])}
     choices = {name: value for name, value in form.read_choices().items() if name in OPTIONS}
     try:
-        options = Options(**choices)
+        options = Options(**{"format": NEUTRAL_FORMAT} | choices)
         result = count_export(options)
         preview = build_preview(options) if has_preview else None
     except Refused as refused:
         return {"problem": refused.sentence}
-    chosen, known = choices["history"], words.HISTORY_WORDS
-    histories = [(known[name], rows, name == chosen) for name, rows in result.histories.items()]
+    known = words.HISTORY_WORDS if "format" in choices else {}
+    rows = [(word, result.histories.get(name), name == options.history) for name, word in known.items()]
+    histories = rows if result.histories else []
     dominant = words.describe_dominant_set(result.largest_set, result.set_counted) if result.has_dominant_set else ""
     counted = {"problem": "", "result": result, "histories": histories, "dominant_set": dominant}
-    return counted | {"preview": preview, "kind": options.format}
+    shown = {"format": words.FORMAT_WORDS.get(choices.get("format"), ""), "sample_filter": options.sample_filter}
+    findings = {"findings": count_open_findings(user, options), "is_flagged": FLAGGED in options.include}
+    return counted | shown | findings | {"preview": preview, "kind": options.format}
+
+
+def count_open_findings(user, options):
+    """The open values in the texts of the agents, and those of each kind that blocks rows.
+
+    Each as the kind in words, the number, the number in words, and the address of their list.
+    """
+    chosen = {"state": OPEN} | ({"agent": options.agent} if options.agent else {})
+    address = reverse("datasets:finding_list")
+    rows = []
+    for kind in ("", *sorted(BLOCKING)):
+        criteria = chosen | ({"kind": kind} if kind else {})
+        count = count_rows(VALUES.fits(user, **criteria).all, column="value_hash", budget_ms=FINDINGS_MS)
+        shown = capfirst(format_count(count))
+        rows.append((KIND_WORDS.get(kind, ""), count.count, shown, f"{address}?{urlencode(criteria)}"))
+    return rows
 
 
 def read_export_files(export: DatasetExport, user: Any) -> dict[str, Any]:
@@ -116,13 +137,11 @@ def export_list(request):
 
     With other fields of the form than the ones that filters share, the address is what a new export starts with.
     """
-    known = {name: value for name, value in request.GET.items() if name in ExportForm.base_fields}
-    known |= {name: values for name in ("include", "sample_types") if (values := request.GET.getlist(name))}
-    for task, types in TAUGHT_BY.items():
-        if "task" not in known and set(known.get("sample_types", ())) & set(types):
-            known["task"] = task
+    known = ExportForm.read_initial(request.GET)
     known = known if known.keys() - {"format", "task"} else {}
-    return render_list_page(request, ExportForm(initial=known), has_choices=bool(known))
+    readers = [trainer for trainer, formats in READS.items() if known.get("format", formats[0]) in formats]
+    initial = {"trainer": (readers or ["trl"])[0]} | known
+    return render_list_page(request, ExportForm(initial=initial), has_choices=bool(known))
 
 
 @require_POST
@@ -152,6 +171,8 @@ def export_detail(request, export_id):
     chosen = read_options(export)
     names = [field.name for field in fields(chosen) if field.name in ExportForm.base_fields]
     values = {name: value for name in names if (value := getattr(chosen, name)) not in (None, "")}
+    if chosen.agent and "agent:" not in chosen.sample_filter:
+        values["sample_filter"] = f"agent:{chosen.agent} {chosen.sample_filter}".strip()
     values |= {name: "on" if value else "" for name, value in values.items() if isinstance(value, bool)}
     if chosen.sample_types == TAUGHT_BY[chosen.task]:  # of another task they would be others
         del values["sample_types"]

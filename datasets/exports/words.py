@@ -50,6 +50,13 @@ FORMAT_WORDS = {
     DatasetExport.Format.RAW: gettext_lazy("Raw: samples as they are stored, as JSON lines"),
     DatasetExport.Format.CSV: gettext_lazy("CSV: samples as a table for spreadsheets"),
 }
+TRAINER_WORDS = {
+    "trl": "TRL",
+    "llamafactory": "LLaMA-Factory",
+    "axolotl": "Axolotl",
+    "openai": "OpenAI",
+    "table": gettext_lazy("A table, or another program"),
+}
 TASK_WORDS = {
     DatasetExport.Task.REPLY: gettext_lazy("Reply: what the agent should answer"),
     DatasetExport.Task.GATE: gettext_lazy("Gate: what memory_gate should decide"),
@@ -314,7 +321,7 @@ def describe_nothing_left(excluded: dict[str, dict[str, Any]], *, is_scored: boo
         sentence = _("No samples match these options. There are samples of the task “%(task)s”: choose this task.")
         return sentence % {"task": other_task}
     if not excluded:
-        return _("No samples match these options. Create samples from the turns of a session first.")
+        return _("No samples match these options. Change the filter, or create samples from turns of a session.")
     parts = [f"{EXCLUSIONS[reason]}: {group['count']:,}" for reason, group in excluded.items()]
     if changes.OPEN_FINDINGS in excluded:
         advice = _("Confirm or dismiss the keys and passwords on the page Findings.")

@@ -13,15 +13,13 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import listed
 from people.audit import log as audit
 
-from ..exports.options import SAMPLE_KINDS, Options, check_name, check_options, translate_stored
+from ..exports.options import NEUTRAL_FORMAT, SAMPLE_KINDS, Options, check_name, check_options, translate_stored
 from ..models import Dataset, DatasetExport, DatasetVersion
 
-# Rows of conversations leave out no sample for their form: a release has all that some format can teach.
-NEUTRAL_FORMAT = DatasetExport.Format.SHAREGPT.value
 CHOICES = (
     *("task", "sample_types", "agent", "only_approved", "min_quality", "duplicates"),
     *("train_split", "validation_split", "seed", "split_by", "split_day", "benchmark"),
-    "include",
+    *("include", "sample_filter"),
 )
 DEFAULTS = {field.name: field.default for field in fields(Options) if field.name in CHOICES} | {
     "task": DatasetExport.Task.REPLY.value

@@ -14,6 +14,7 @@ from openclaw_web.pages.html import redirect_to, render_page, stop_polling
 from openclaw_web.pages.roles import needs
 
 from ..exports.plan import SIDES
+from ..exports.views import count_fitting
 from ..exports.words import page_left_out
 from ..models import Dataset, DatasetExport, DatasetVersion, ReleaseSeal, VersionTaint
 from . import taints, verification, words
@@ -31,14 +32,20 @@ EXPORTS = 50  # of a release on its page
 @shows(DATASETS)
 def dataset_list(request):
     """The datasets that match the filters, newest first, and the form for a new one."""
-    return _render_list(request, DatasetForm())
+    initial = DatasetForm.read_initial(request.GET) if "sample_filter" in request.GET else {}
+    return _render_list(request, DatasetForm(initial=initial))
 
 
 @require_POST
 @needs("labeller")
 def dataset_create(request):
-    """Create a dataset and go to its page."""
+    """Create a dataset and go to its page. With `count`, only count the samples, as the page or for its part."""
     form = DatasetForm(request.POST)
+    if "count" in request.POST:
+        fits = count_fitting(request.user, form)
+        if request.htmx:
+            return render_page(request, "datasets/export_fits.html", {"fits": fits})
+        return _render_list(request, form, fits=fits, status=200 if form.is_valid() else 422)
     if form.is_valid():
         name, description = form.cleaned_data["name"], form.cleaned_data["description"]
         try:
@@ -148,6 +155,7 @@ def member_list(request, dataset_id, number):
         "dataset": version.dataset,
         "page": page,
         "names": words.name_samples(member.sample_id for member in page),
+        "sessions": words.read_sessions(page),
         "tabs": words.build_side_tabs(version, side),
     }
     return render_page(request, "datasets/member_list.html", context)
@@ -218,13 +226,14 @@ def version_check(request, dataset_id, number):
     return redirect_after_start(request, taints.start_check(version, by=request.user.username), to=version)
 
 
-def _render_list(request, form, *, status=200):
+def _render_list(request, form, *, fits=None, status=200):
     return render_list(
         request,
         "datasets/dataset_list.html",
         DATASETS,
-        filters=DatasetFilters(QueryDict() if form.is_bound else request.GET).validate(),
+        filters=DatasetFilters(QueryDict() if form.is_bound or form.initial else request.GET).validate(),
         form=form,
+        fits=fits,
         may_release=request.user.has_role("labeller"),
         status=status,
     )

@@ -1,5 +1,6 @@
 """Texts of datasets and releases, for pages."""
 
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
@@ -7,13 +8,15 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from agents import databases
+from ledger.models import Session
 from openclaw_web.lists.list_counts import RowCount
 from openclaw_web.pages import glyphs
 
 from ..exports.options import BY_TIME, translate_stored
 from ..exports.plan import SIDES as SIDE_NAMES
 from ..exports.words import DUPLICATE_WORDS, INCLUDED_WORDS, TASK_WORDS
-from ..models import Benchmark, DatasetSample, DatasetVersion, VersionTaint
+from ..models import Benchmark, DatasetMember, DatasetSample, DatasetVersion, VersionTaint
 from . import taints, verification
 from .dataset_store import DEFAULTS
 
@@ -59,7 +62,7 @@ def describe_options(options: dict[str, Any]) -> list[tuple[str, str]]:
     options = DEFAULTS | translate_stored(options)
     facts = [
         (_("Task"), TASK_WORDS.get(options["task"], options["task"])),
-        (_("Agent"), options["agent"] or _("All agents")),
+        (_("Which samples"), options["sample_filter"] or options["agent"] or _("All agents")),
         (_("Samples"), _("Approved only") if options["only_approved"] else _("All except rejected")),
         (_("Split"), _describe_split(options)),
         (_("Duplicates"), DUPLICATE_WORDS.get(options["duplicates"], options["duplicates"])),
@@ -91,6 +94,19 @@ def name_samples(sample_ids: Iterable[str]) -> dict[str, str]:
     unnamed = {name for name, reason in taints.find_batch_taints([row[:3] for row in rows]) if reason in UNNAMED}
     texts = {name: user or fact for name, _agent, _session, user, fact in rows if name not in unnamed}
     return {name: glyphs.to_one_line(text) for name, text in texts.items() if text}
+
+
+def read_sessions(members: Iterable[DatasetMember]) -> dict[tuple[str, str], Session]:
+    """The stored sessions of members, by agent and id, each with its title and its day."""
+    names = defaultdict(set)
+    for member in members:
+        names[member.agent_id].add(member.session_id)
+    sessions = {}
+    for agent_id, session_ids in names.items():
+        if db := databases.find_alias(agent_id):
+            rows = Session.objects.using(db).filter(id__in=session_ids).only("id", "title", "last_activity_at")
+            sessions |= {(agent_id, session.id): session for session in rows}
+    return sessions
 
 
 def describe_compared(result: dict[str, Any] | None) -> list[tuple[str, str | None]]:

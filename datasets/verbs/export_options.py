@@ -32,6 +32,9 @@ def add_arguments(parser: CommandParser) -> None:
     )
     reviewed.add_argument("--only-approved", action="store_true", help=_("only approved samples (the default)"))
     parser.add_argument("--agent", help=_("only samples of this agent"))
+    parser.add_argument(
+        "--sample-filter", default="", metavar="LINE", help=_("only samples that fit this filter of the page Samples")
+    )
     parser.add_argument("--min-quality", type=float, metavar="SCORE", help=_("only samples with at least this score"))
     parser.add_argument(
         "--dataset", metavar="NAME", help=_("only the samples of this dataset's latest release, on their sides")

@@ -117,7 +117,7 @@ ROOMS = (
             (Page("datasets:review", _("Queue"), "labeller"),),
             (Page("datasets:sample_list", _("Samples")), Page("datasets:statistics", _("Statistics"))),
             (Page("datasets:dataset_list", _("Datasets")), Page("datasets:benchmark_list", _("Benchmarks"))),
-            (Page("datasets:export_list", _("Files")),),
+            (Page("datasets:export_list", _("Exports")),),
             (Page("datasets:finding_list", _("Findings")),),
         ),
         number="datasets:review_waiting",

@@ -31,6 +31,16 @@ def test_it_works(as_admin, ada):
     assert 'href="one/"' in page.text
 
 
+@pytest.mark.parametrize("address", [URL, "/datasets/", "/exports/", "/findings/", "/review/"])
+def test_an_empty_page_of_training_is_one_sentence_and_one_button(as_reviewer, ada, address):
+    page = as_reviewer.get(address).text
+    main = page[page.index("<main") :]
+    assert main.count('class="empty"') == main.count('<a class="button button--primary"') == 1
+    assert not any(part in main for part in ('id="line"', 'id="boxes"', 'class="segments"', "JSONL"))
+    narrowed = as_reviewer.get(address, {"agent": "ada"} if address == URL else {"by": "ann"}).text
+    assert 'id="line"' in narrowed or address in ("/review/", "/findings/")
+
+
 def test_filters_are_kept_in_the_links(as_admin, ada):
     SampleFactory(id="wanted", agent_id="ada", session_id="s1", annotation_status="needs_review")
     chosen = {"status": "needs_review", "agent": "ada", "session": "s1", "type": "annotated_turn"}
@@ -75,9 +85,32 @@ def test_what_the_list_shows_leads_to_an_export_of_it(as_reviewer, as_stranger, 
         SampleFactory(annotation_status="approved", sample_type=sample_type, agent_id="ada")
     page = as_reviewer.get(URL + "?agent=ada&type=memory_gate_negative")
     form = as_reviewer.get(page.context["export_href"].removesuffix("#new")).context["form"]
-    names = ("agent", "task", "sample_types")
-    assert [form[name].value() for name in names] == ["ada", "gate", ["memory_gate_negative"]]
+    names = ("sample_filter", "task", "sample_types")
+    line = "agent:ada type:memory_gate_negative"
+    assert [form[name].value() for name in names] == [line, "gate", ["memory_gate_negative"]]
+    dataset_form = as_reviewer.get(page.context["dataset_href"].removesuffix("#new")).context["form"]
+    assert [dataset_form[name].value() for name in names[:2]] == [line, "gate"]
     chosen = FORM_FIELDS | {name: form[name].value() for name in names}
     fits = as_reviewer.post("/exports/count/", chosen).context["fits"]
     assert not fits["problem"] and fits["result"].samples == 1
-    assert "Export…" not in as_stranger.get(URL).text
+    assert "Export these" in as_reviewer.get(URL).text and "Export these" not in as_stranger.get(URL).text
+    part = as_reviewer.get(URL + "?filter=agent:ada", headers={"HX-Request": "true"}).text
+    assert "sample_filter=agent%3Aada#new" in part  # the filter that was typed last
+
+
+@pytest.mark.parametrize(
+    ("query", "address"),
+    [
+        ("agent=ada&ending=complete", "/review/?agent=ada&ending=complete"),
+        ("status=needs_review&agent=ada", "/review/needs_review/?agent=ada"),
+        ("status=approved", ""),
+    ],
+)
+def test_what_the_list_shows_leads_to_its_queue(as_reviewer, ada, query, address):
+    SampleFactory(agent_id="ada", annotation_status="needs_review")
+    page = as_reviewer.get(f"{URL}?{query}")
+    assert page.context["review_href"] == address and not page.context["unqueued"]
+    assert not address or as_reviewer.get(address).status_code == 200
+    said = "The queue has no filter for: Edited only, From day (UTC)"
+    SampleFactory(agent_id="ada", output="Better.")
+    assert said in as_reviewer.get(f"{URL}?agent=ada&edited=on&from=1970-01-01").text

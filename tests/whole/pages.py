@@ -102,7 +102,7 @@ ROWS = (
     apart("datasets:write_verdicts", "viewer", VERDICTS),
     Page("datasets:benchmark_list", "viewer", "/benchmarks/", "Benchmarks", 8, PLAIN),
     Page("datasets:dataset_detail", "viewer", "/datasets/{dataset}/", "{dataset_name}", 12, ONE),
-    Page("datasets:dataset_list", "viewer", "/datasets/", "Datasets", 10, PLAIN, on="datasets"),
+    Page("datasets:dataset_list", "viewer", "/datasets/", "Datasets", 11, PLAIN, on="datasets"),
     apart("datasets:difference_list", "viewer", "needs two releases; tests/datasets/releases looks at it"),
     part("datasets:finding_lag", "viewer", "/findings/lag/", 18, PLAIN, "a count for a place on another page"),
     apart("datasets:finding_detail", "viewer", "reads each of ten places; tests/datasets/finding_values looks at it"),

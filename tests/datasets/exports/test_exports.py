@@ -254,7 +254,7 @@ def test_nothing_approved_is_refused_with_advice():
 
 
 def test_no_samples_at_all_is_refused():
-    assert "Create samples from the turns of a session" in build_refused().sentence
+    assert "create samples from turns of a session" in build_refused().sentence
 
 
 def test_a_row_that_breaks_a_rule_stops_the_export_and_is_named():

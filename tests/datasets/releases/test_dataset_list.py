@@ -4,6 +4,7 @@ import pytest
 from django.urls import reverse
 
 from datasets.models import Dataset
+from openclaw_web.errors import Refused
 from people.models import AuditEntry
 from tests.datasets.page_text import HTMX, read_text
 from tests.datasets.releases.release_helpers import make_dataset, make_release
@@ -69,6 +70,19 @@ def test_a_dataset_is_created_and_shown(as_reviewer, home):
     assert (dataset.name, dataset.created_by, dataset.options["train_split"]) == ("Support", "reviewer", 0.5)
     assert "Answers of the shop" in as_reviewer.get(answer.url).text
     assert AuditEntry.objects.get(action="dataset_created").object_id == dataset.id
+
+
+def test_the_filter_of_the_list_of_samples_chooses_its_samples(as_reviewer, samples, ada):
+    chosen = DATASET | {"sample_filter": "agent:ada by:nobody"}
+    counted = as_reviewer.post(CREATE, chosen | {"count": "1", "name": ""})
+    assert "<strong>0</strong> samples fit" in counted.text and "agent:ada by:nobody" in counted.text
+    assert "<html" not in as_reviewer.post(CREATE, chosen | {"count": "1"}, headers=HTMX).text
+    assert not Dataset.objects.exists()
+    page = as_reviewer.get(as_reviewer.post(CREATE, chosen).url)
+    assert Dataset.objects.get().options["sample_filter"] == "agent:ada by:nobody" in read_text(page)
+    with pytest.raises(Refused):
+        make_release(Dataset.objects.get())
+    assert as_reviewer.post(CREATE, chosen | {"name": "Other", "sample_filter": "bye:ann"}).status_code == 422
 
 
 @pytest.mark.parametrize(

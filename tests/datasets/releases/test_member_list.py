@@ -6,6 +6,7 @@ from django.urls import reverse
 from tests.datasets.page_text import read_text
 from tests.datasets.releases.release_helpers import add_session, make_dataset, make_release, sides_of
 from tests.datasets.releases.release_pages import find_links, list_samples, open_next, open_page
+from tests.factories import SessionFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -37,6 +38,8 @@ def test_a_row_says_where_the_sample_is_from_and_leads_to_it(as_stranger, versio
     link = reverse("datasets:sample_detail", args=["x3-1"])
     assert link in find_links(open_members(as_stranger, version))
     assert "s3t1w1" in as_stranger.get(link).text
+    SessionFactory(id="s3", title="Kitchen & counter", last_activity_at=1_767_225_600_000)
+    assert " ada Kitchen & counter 2026-01-01 1 " in read_text(as_stranger.get(address))
 
 
 def test_the_tabs_mark_the_side_and_say_how_many(as_stranger, version):

@@ -218,7 +218,7 @@ def test_tabs_and_related_pages_are_behind_the_current_one(visit, has_scripts):
     expect(page.get_by_role("link", name="Samples", exact=True)).to_be_hidden()
     fold.press("Enter")
     bar = page.get_by_role("navigation", name="Tabs", exact=True)
-    names = ["Queue", "Samples", "Datasets", "Benchmarks", "Files", "Findings"]
+    names = ["Queue", "Samples", "Datasets", "Benchmarks", "Exports", "Findings"]
     assert bar.get_by_role("link").all_inner_texts() == names
     if has_scripts:
         assert_accessible(page)

@@ -47,7 +47,7 @@ ROOMS = {
         "Queue": ("/review/", {}),
         "Samples": ("/samples/", {"Statistics": "/datasets/statistics/"}),
         "Datasets": ("/datasets/", {"Benchmarks": "/benchmarks/"}),
-        "Files": ("/exports/", {}),
+        "Exports": ("/exports/", {}),
         "Findings": ("/findings/", {}),
     },
     "System": {
@@ -108,7 +108,7 @@ DISABLED = {
     "gate": {"Decisions"},
     "guardian": {"Files", "Writes", "Rules"},
     "episodes": {"Ledger"},
-    "datasets": {"Queue", "Samples", "Datasets", "Files", "Findings"},
+    "datasets": {"Queue", "Samples", "Datasets", "Exports", "Findings"},
 }
 
 
@@ -223,8 +223,8 @@ def test_tabs_of_disabled_capabilities_are_left_out(as_admin, ada, settings, nam
     answers = [as_admin.get(page) for page in pages]
     menus = [read_menus(answer.text) for answer in answers if answer.status_code == 200]
     labels = {link.label for menu in menus for link in menu.tabs}
-    # Another room has files as well, and savings need no artifacts.
-    others = {"guardian": {"Files"}, "datasets": {"Files"}, "artifacts": {"Savings"}}.get(name, set())
+    # Savings need no artifacts.
+    others = {"artifacts": {"Savings"}}.get(name, set())
     assert labels == {tab for _room, tab in TABS} - DISABLED[name] | others
     rooms = {link.label for menu in menus for link in menu.rooms}
     assert rooms == ROOMS.keys() - ({"Training"} if name == "datasets" else set())

@@ -14,7 +14,8 @@ from hypothesis.extra.django import TestCase
 from datasets.exports import export_count, exports
 from datasets.exports.export_count import count_export
 from datasets.exports.options import Options
-from datasets.models import DatasetExport
+from datasets.exports.trainers import READS
+from datasets.models import DatasetExport, FindingValue, FindingValueAgent
 from tests.datasets.exports.export_helpers import FORM_FIELDS, LIST
 from tests.factories import AgentFactory, SampleFactory
 
@@ -64,6 +65,16 @@ def test_without_tool_calls_replies_that_rest_on_them_are_not_counted(ada, forma
     assert (count.histories["session"], count.session_samples) == (1, 2)
     for other in (Options(format_, "reply"), Options(format_, "gate", tool_calls="leave_out")):
         assert count_export(other).excluded == {"not_approved": 1, "picture": 1}
+
+
+@pytest.mark.parametrize("trainer", READS)
+@pytest.mark.parametrize("task", ["reply", "gate"])
+def test_no_format_of_a_trainer_loses_fewer_samples_than_its_first(ada, trainer, task):
+    for number, traits in enumerate(("", "tools", "gone", "images"), 1):
+        SampleFactory(session_id="t", turn_number=number, annotation_status="approved", turn_traits=traits)
+    judged = ("kto", "preference", "openai_preference", "llamafactory_preference")  # they teach otherwise
+    counts = [count_export(Options(name, task)).samples for name in READS[trainer] if name not in judged]
+    assert counts[0] == max(counts) == 3
 
 
 def test_what_is_no_talk_of_a_person_is_counted_by_reason(ada):
@@ -124,7 +135,22 @@ class TestPage:
     def test_options_that_cannot_be_are_named(self, as_reviewer, samples):
         page = as_reviewer.post(COUNT, FORM_FIELDS | {"train_split": "2"})
         assert page.status_code == 422
-        assert "Correct the options above to count samples." in page.text and "less than or equal to 1" in page.text
+        assert "Correct the options to count samples. Ensure this value is less than or equal to 1" in page.text
+
+    def test_open_findings_are_said_with_the_list_that_decides_them(self, as_reviewer, samples):
+        assert "first." not in as_reviewer.post(COUNT, FORM_FIELDS).text
+        for name, kind in (("one", "key"), ("two", "email")):
+            about = {"kind": kind, "rule": "test", "confidence": 1, "first_found_at": 1}
+            FindingValue.objects.create(value_hash=name, **about)
+            FindingValueAgent.objects.create(value_hash=name, agent_id="ada", places=1)
+        chosen = FORM_FIELDS | {"sample_filter": "agent:ada"}
+        text = as_reviewer.post(COUNT, chosen).text
+        assert '<a href="/findings/?state=open&amp;agent=ada">2 findings</a>' in text
+        assert '<a href="/findings/?state=open&amp;agent=ada&amp;kind=key">Key: 1</a>' in text
+        assert len(as_reviewer.get("/findings/?state=open&agent=ada&kind=key").context["page"]) == 1
+        assert "rows with an open key or password are left out" in text and "Password:" not in text
+        text = as_reviewer.post(COUNT, chosen | {"include": "flagged"}).text
+        assert "included, redacted. Only admins" in text
 
     def test_the_form_asks_for_it_and_has_a_button(self, as_reviewer, samples):
         page = as_reviewer.get(LIST).text
