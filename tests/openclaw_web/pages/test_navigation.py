@@ -28,18 +28,16 @@ ROOMS = {
         "Tool outputs": (f"{ADA}/artifacts/", {"Savings": f"{ADA}/savings/", "Lint": f"{ADA}/lint/"}),
     },
     "Memory": {
-        "Files": (f"{ADA}/files/", {"Who wrote": f"{ADA}/writes/blame/MEMORY.md/"}),
-        "Decisions": (
+        "Files": (f"{ADA}/files/", {}),
+        "Decisions and writes": (
             f"{ADA}/gate/",
             {
                 "Statistics": f"{ADA}/gate/statistics/",
                 "Calls": f"{ADA}/gate/calls/",
                 "Replays": f"{ADA}/gate/replays/",
+                "Chart": f"{ADA}/writes/chart/",
+                "Proposals": f"{ADA}/writes/own/proposals/",
             },
-        ),
-        "Writes": (
-            f"{ADA}/writes/",
-            {"Chart": f"{ADA}/writes/chart/", "Proposals": f"{ADA}/writes/own/proposals/"},
         ),
         "Rules": (f"{ADA}/writes/rules/", {}),
         "In prompts": ("/operations/memory/", {}),
@@ -86,9 +84,10 @@ TABS = [(room, tab) for room, tabs in ROOMS.items() for tab in tabs]
 OF_ADA = [(room, tab) for room, tab in TABS if ROOMS[room][tab][0].startswith(ADA)]
 # Pages below tabs, some with an address of their own: their room, their tab, and the related page that is current.
 BELOW = {
-    "/agents/ada/writes/blame/USER.md/": ("Memory", "Files", "Who wrote"),
-    "/agents/ada/writes/own/proposals/": ("Memory", "Writes", "Proposals"),
-    "/agents/ada/gate/calls/": ("Memory", "Decisions", "Calls"),
+    "/agents/ada/files/USER.md/": ("Memory", "Files", None),
+    "/agents/ada/writes/": ("Memory", "Decisions and writes", None),
+    "/agents/ada/writes/own/proposals/": ("Memory", "Decisions and writes", "Proposals"),
+    "/agents/ada/gate/calls/": ("Memory", "Decisions and writes", "Calls"),
     "/agents/ada/lint/": ("Conversations", "Tool outputs", "Lint"),
     "/review/keys/": ("Training", "Queue", None),
     "/datasets/statistics/": ("Training", "Samples", "Statistics"),
@@ -106,8 +105,8 @@ SYSTEM = {
 DISABLED = {
     "artifacts": {"Tool outputs"},
     "automation": {"Scheduled tasks", "Sub-agents", "Background"},
-    "gate": {"Decisions"},
-    "guardian": {"Files", "Writes", "Rules"},
+    "gate": {"Decisions and writes"},
+    "guardian": {"Files", "Rules"},
     "episodes": {"Ledger"},
     "datasets": {"Queue", "Samples", "Datasets", "Files", "Findings"},
 }
@@ -139,7 +138,7 @@ def test_the_agent_is_kept_where_there_is_a_page_of_it(as_admin, ada, room, tab)
         name: address for name, (address, _related) in ROOMS[room].items()
     }
     places = {link.label: link.address for link in menus.rooms}
-    assert places["Conversations"] == f"{ADA}/sessions/" and places["Memory"] == f"{ADA}/files/"
+    assert places["Conversations"] == f"{ADA}/sessions/" and places["Memory"] == f"{ADA}/files/MEMORY.md/"
     assert (places["Today"], places["Training"], places["System"]) == (f"{ADA}/", "/review/", "/operations/")
 
 
@@ -225,8 +224,10 @@ def test_tabs_of_disabled_capabilities_are_left_out(as_admin, ada, settings, nam
     menus = [read_menus(answer.text) for answer in answers if answer.status_code == 200]
     labels = {link.label for menu in menus for link in menu.tabs}
     # Another room has files as well, and savings need no artifacts.
-    others = {"guardian": {"Files"}, "datasets": {"Files"}, "artifacts": {"Savings"}}.get(name, set())
-    assert labels == {tab for _room, tab in TABS} - DISABLED[name] | others
+    others = {"gate": {"Writes"}, "guardian": {"Files"}, "datasets": {"Files"}, "artifacts": {"Savings"}}.get(
+        name, set()
+    )
+    assert labels == {tab for _room, tab in TABS} - DISABLED[name] | others.get(name, set())
     rooms = {link.label for menu in menus for link in menu.rooms}
     assert rooms == ROOMS.keys() - ({"Training"} if name == "datasets" else set())
     gear = {link.address.partition("/own/")[0] for menu in menus for link in menu.gear}
