@@ -134,7 +134,7 @@ def list_pages(owner, count):
     listed["chart, one file"] = (f"{root}chart/?file=USER.md", "detail")
     listed["chart in the API"] = (f"/api/v1/agents/{owner}/guardian/chart", "detail")
     listed["a write"] = (f"{root}{count // 2 // 5 * 5 + 5:026}/", "detail")
-    listed["history of a file"] = (f"{root}history/MEMORY.md/", "detail")
+    listed["history of a file"] = (f"/agents/{owner}/files/MEMORY.md/?show=all", "detail")
     return listed | {
         "files": (f"/agents/{owner}/files/", "detail"),
         "rules": (f"{root}rules/", "detail"),
@@ -191,13 +191,13 @@ def list_file_pages(agent_id, writes):
         pages_by_name[f"{way}, preview of its rollback"] = (f"{root}rollback/of/{audit}/", None)
     middle = writes // 2
     return pages_by_name | {
-        f"history of {writes:,} versions": (f"{root}history/{name}/", "detail"),
+        f"history of {writes:,} versions": (f"/agents/{agent_id}/files/{name}/?show=all", "detail"),
         "the same in the API": (f"/api/v1/agents/{agent_id}/guardian/files/{name}/history", "detail"),
         f"write {middle:,} of them": (f"{root}w{middle}/", "detail"),
         "the lines it left": (f"{root}left/w{middle}/", None),
         "preview of its rollback": (f"{root}rollback/of/w{middle}/", None),
         "preview of the last one's": (f"{root}rollback/of/w{writes - 1}/", None),
-        "blame": (f"{root}blame/{name}/", None),
+        "blame": (f"/agents/{agent_id}/files/{name}/", None),
         "blame, API": (f"/api/v1/agents/{agent_id}/guardian/files/{name}/blame", None),
     }
 

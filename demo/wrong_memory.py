@@ -90,7 +90,7 @@ def list_sights() -> list[tuple[str, str]]:
     pages = [
         (_("A wrong fact in MEMORY.md, and how it was rolled back"), wrong.get_absolute_url()),
         (_("The rule that followed from it"), reverse("guardian:rule_list", args=[AGENT])),
-        (_("Who put each line into MEMORY.md"), reverse("guardian:blame", args=[AGENT, "MEMORY.md"])),
+        (_("Who put each line into MEMORY.md"), reverse("guardian:file_detail", args=[AGENT, "MEMORY.md"])),
         (_("All writes by week"), reverse("guardian:chart", args=[AGENT])),
     ]
     if flagged:

@@ -60,7 +60,7 @@ def link_overtaken(facts: Facts) -> Link:
     """Link to the write whose page asks about the version, or to the file's history."""
     label = gettext_lazy("Decide")
     if facts["write"] is None:
-        return Link(label, "guardian:file_history", (facts["agent"], facts["file"]))
+        return Link(label, "guardian:file_detail", (facts["agent"], facts["file"]))
     return Link(label, "guardian:audit_detail", (facts["agent"], facts["write"]))
 
 

@@ -54,8 +54,8 @@ urlpatterns = [
     *agent_paths("writes/opted-out/", file_views.opted_out, name="opted_out"),
     *agent_paths("writes/chart/", file_views.chart, name="chart"),
     path("agents/<str:agent>/writes/left/<anything:audit_id>/", file_views.audit_lines, name="audit_lines"),
-    path("agents/<str:agent>/writes/history/<anything:name>/", file_views.file_history, name="file_history"),
-    *agent_paths("writes/blame/<anything:name>/", file_views.blame, name="blame"),
+    path("agents/<str:agent>/writes/history/<anything:name>/", file_views.moved, name="file_history"),
+    *agent_paths("writes/blame/<anything:name>/", file_views.moved, name="blame"),
     path("agents/<str:agent>/writes/cure/<anything:name>/", handover_views.file_cure, name="file_cure"),
     path(
         "agents/<str:agent>/writes/handovers/<str:handover_id>/",

@@ -1,7 +1,8 @@
 """Pages of the files of an agent's workspace, and of one file with its versions."""
 
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
+from typing import Any
 
 from django import forms
 from django.http import Http404, HttpResponse, QueryDict
@@ -11,23 +12,29 @@ from django.views.decorators.http import require_safe
 from agents.decorators import agent_view_for
 from agents.models import Agent
 from artifacts.lint import lint_text
-from openclaw_web.diffs import line_diff, text_excerpts
-from openclaw_web.lists.paging import page_of, read_cursors
+from openclaw_web.diffs import line_diff, unified_format
+from openclaw_web.lists.paging import read_cursors
 from openclaw_web.pages.html import render_page
 
-from . import tool_writes, versions
-from .detail import related_writes
+from . import services, tool_writes, versions
+from .detail import document, history, line_blame, page
 from .files import MEMORY_FILES
 from .standing import attach_standings, read_standing
 from .standing.files import count_search_chunks
 
 BIGGEST = 10_000_000
+LONGEST_SEARCH = 200  # characters
 
 
 class FileForm(forms.Form):
-    """The versions that are compared, read or downloaded, and the line where reading begins."""
+    """The version that is read or downloaded, the two that are compared, and what is shown of the text.
 
+    `at` is the number of a version among the newest ones, counted from 1; `q` are words that lines have to contain.
+    """
+
+    at = forms.IntegerField(required=False, min_value=1, max_value=versions.COUNTED_UP_TO)
     line = forms.IntegerField(required=False, min_value=1, max_value=BIGGEST)
+    exact = forms.BooleanField(required=False)
 
     def __init__(self, data):
         super().__init__(data)
@@ -39,27 +46,33 @@ class FileForm(forms.Form):
 class FileRequest:
     """The request for a page of a file.
 
-    `old` is None when `new` is the first version and the address chooses nothing else.
+    `version` is the one that is read, with its `number` among the newest `count` of `amount` (or more) versions;
+    `until` is when the next one replaced it. `old` is None when `new` is the first version and the address chooses
+    nothing else.
     """
 
-    version: object
-    old: object
-    new: object
+    version: Any
+    old: Any
+    new: Any
+    number: int
+    count: int
+    amount: int
+    until: int | None
     line: int
+    is_exact: bool
     is_download: bool
     is_compared: bool  # false when a file has one version and the address names none
 
 
-def read_file_request(agent: Agent, name: str, query: QueryDict) -> FileRequest:
-    """Read which versions of a file an address names; defaults where it names none.
+def read_file_request(agent: Agent, newest: Any, query: QueryDict) -> FileRequest:
+    """Read which versions of a file an address names; defaults where it names none. `newest` is its newest version.
 
     Raises Http404 for other versions.
     """
     form = FileForm(query)
-    newest = versions.find_newest(agent, name)
-    if newest is None or not form.is_valid():
+    if not form.is_valid():
         raise Http404
-    chosen = form.cleaned_data
+    chosen, name = form.cleaned_data, newest.file_name
     versions_by_id = {newest.id: newest}
 
     def find_version(version_id, default):
@@ -71,19 +84,29 @@ def read_file_request(agent: Agent, name: str, query: QueryDict) -> FileRequest:
             raise Http404
         return versions_by_id[version_id]
 
-    new = find_version(chosen["to"], newest)
+    held_versions = services.find_held_versions(agent.db, name).order_by()
+    amount = held_versions.values("id")[: versions.COUNTED_UP_TO + 1].count()
+    count = min(amount, versions.COUNTED_UP_TO)
+    version = versions.find_by_number(agent, name, max(0, count - chosen["at"])) if chosen["at"] else newest
+    version = find_version(chosen["download"] or chosen["version"], version)
+    new = find_version(chosen["to"], version)
     old = find_version(chosen["from"], None) if chosen["from"] else versions.find_previous(new)
+    later = list(versions.find_later(version).values_list("created_at", flat=True)[:count])
     return FileRequest(
-        version=find_version(chosen["download"] or chosen["version"], newest),
+        version=version,
         old=old,
         new=new,
+        number=max(1, count - len(later)),
+        count=count,
+        amount=amount,
+        until=later[0] if later else None,
         line=chosen["line"] or 1,
+        is_exact=chosen["exact"],
         is_download=bool(chosen["download"]),
         is_compared=bool(chosen["from"] or chosen["to"] or old),
     )
 
 
-VERSIONS_SHOWN = 20
 HITS_SHOWN = 50
 NOTES_SHOWN = 20
 LINTED_CHARACTERS = 1_000_000
@@ -111,44 +134,61 @@ def file_list(request, agent):
 @require_safe
 @agent_view_for("viewer")
 def file_detail(request, agent, name):
-    """Show one file: a version, the change between two versions, and all versions."""
-    file_request = read_file_request(agent, name, request.GET)
-    if file_request.is_download:
-        return _download(file_request.version)
-    piece = text_excerpts.cut_excerpt(file_request.version.content, file_request.line)
-    if file_request.line > max(piece.count, 1):
+    """Show one file as a document at one of its versions, what changed, and its history.
+
+    With `download`, the version as a file. A memory file that no import has seen has its writes at most.
+    """
+    is_memory = name in MEMORY_FILES
+    newest = versions.find_newest(agent, name)
+    if newest is None and not is_memory:
         raise Http404
-    rows = versions.find_versions(agent, name)
-    page = page_of(rows, order=versions.ORDER, **read_cursors(request), size=VERSIONS_SHOWN)
-    tool_calls = tool_writes.find_tool_writes(agent, name, after=request.GET.get("older"))
-    diff = (
-        line_diff.compare(file_request.old.content if file_request.old else None, file_request.new.content)
-        if file_request.is_compared
-        else None
-    )
-    audits = related_writes.find_by_version(agent.db, [version.id for version in page])
-    context = {
-        "agent": agent,
-        "name": name,
-        "file_request": file_request,
-        "piece": piece,
-        "hits": list(islice(lint_text(file_request.version.content[:LINTED_CHARACTERS]), HITS_SHOWN)),
-        "amount": rows.order_by().values("id")[: versions.COUNTED_UP_TO + 1].count(),
-        "counted_up_to": versions.COUNTED_UP_TO,
+    file_request = read_file_request(agent, newest, request.GET) if newest else None
+    if file_request and file_request.is_download:
+        return _download(file_request.version)
+    context = {"agent": agent, "name": name, "is_memory": is_memory, "file_request": file_request}
+    context |= _build_version_context(request, agent, name, file_request) if file_request else {}
+    if is_memory:
+        context["names"], context["standing"] = versions.find_memory_names(agent), read_standing(agent, name)
+    if not request.htmx:  # the slider asks for the text alone
+        context |= _build_history_context(request, agent, name)
+    return render_page(request, "guardian/file_detail.html", context, partial="list_part")
+
+
+def _build_version_context(request, agent, name, file_request):
+    """Build the context of a version of a file: its text, and what changed."""
+    version, is_unified = file_request.version, request.GET.get("view") == page.UNIFIED
+    blame = line_blame.FileBlame(agent.db, name).blame_version(version, file_request.until)
+    if file_request.line > max(len(blame.lines), 1):
+        raise Http404
+    old, new = file_request.old, file_request.new
+    diff = line_diff.compare(old.content if old else None, new.content) if file_request.is_compared else None
+    view = line_diff.build_view(diff) if diff else None
+    search = request.GET.get("q", "")[:LONGEST_SEARCH]
+    return {
+        **document.build_document_context(agent, blame, file_request.line, search, is_text=file_request.is_exact),
+        "hits": list(islice(lint_text(version.content[:LINTED_CHARACTERS]), HITS_SHOWN)),
         "diff": diff,
-        "view": line_diff.build_view(diff) if diff else None,
+        "view": unified_format.to_one_column(view) if view and is_unified else view,
+        "is_unified": is_unified,
+    }
+
+
+def _build_history_context(request, agent, name):
+    """Build the context of the history of a file, and of the tool calls that wrote it."""
+    show = request.GET.get("show", "")
+    show = show if show in (history.CHANGES, history.EVERYTHING) else history.FOLDED
+    size = history.PAGE_SIZE if show == history.EVERYTHING else history.FOLDED_PAGE_SIZE
+    events = history.read_timeline(agent, name, size=size, **read_cursors(request))
+    tool_calls = tool_writes.find_tool_writes(agent, name, after=request.GET.get("older"))
+    is_note = name.startswith(versions.NOTES)
+    return {
+        **history.build_history_context(agent.db, events, show),
         "writes": tool_calls,
         "writers": tool_writes.group_by_version(tool_calls),
         "searched": tool_writes.WINDOW,
-        "versions": page,
-        "audits": audits,
-        "decisions": related_writes.find_decisions(agent.db, chain.from_iterable(audits.values())),
-        "is_memory": name in MEMORY_FILES,
-        "standing": read_standing(agent, name) if name in MEMORY_FILES else None,
-        "is_note": name.startswith(versions.NOTES),
-        "search_chunks": count_search_chunks(agent, name) if name.startswith(versions.NOTES) else None,
+        "is_note": is_note,
+        "search_chunks": count_search_chunks(agent, name) if is_note else None,
     }
-    return render_page(request, "guardian/file_detail.html", context)
 
 
 def _download(version):

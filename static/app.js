@@ -205,13 +205,13 @@ openTarget();
 
 document.cookie = `openclaw_web_zone=${Intl.DateTimeFormat().resolvedOptions().timeZone};path=/;max-age=31536000;samesite=lax`;
 
-/* Charts, the map of a session and each write beside the lines of a file by keyboard: one tab stop each; arrows, Home and End go from point to point. */
+/* Charts and the map of a session by keyboard: one tab stop each; arrows, Home and End go from point to point. */
 
-const POINTS = ".chart__point, .map a, .blame__who :is(a, summary)";
+const POINTS = ".chart__point, .map a";
 
 function onePlaceToStop(chart) {
   const points = [...chart.querySelectorAll(POINTS)];
-  const stop = chart.querySelector(".map [tabindex='0'], [data-stop]") || points[points.length - 1];
+  const stop = chart.querySelector(".map [tabindex='0']") || points[points.length - 1];
   for (const point of points) point.setAttribute("tabindex", point === stop ? "0" : "-1");
 }
 

@@ -13,7 +13,7 @@ from openclaw_web.diffs import line_diff, unified_format
 from ..corrections import api, correction_store
 from ..models import BehaviorCorrection, Rollback, WriteGuardianAudit
 from ..standing import read_standing
-from . import blame_page, line_blame, opted_out_lines, page
+from . import document, line_blame, opted_out_lines, page
 from .page import explain_unknown
 
 ROLLBACK_COLUMNS = ("id", "rolled_back_at", "rolled_back_by", "reason", "restored_snapshot_id", "own_audit_id", "way")
@@ -74,7 +74,7 @@ def read_blame(agent: Agent, name: str) -> dict[str, Any] | None:
         "first_at": file_blame.first_at,
         "is_cut": file_blame.is_cut,
         "standing": read_standing(agent, name),
-        "runs": [_run_fields(first, run) for first, run in blame_page.read_runs(agent.db, file_blame)],
+        "runs": [_run_fields(*run) for run in document.read_runs(agent.db, file_blame)],
     }
 
 
@@ -100,11 +100,11 @@ def _write_lines_fields(write_lines):
     return {**write_fields, "turn_id": write_lines.turn.id if write_lines.turn else None, "lines": lines}
 
 
-def _run_fields(first, run):
-    audit, gap, turn = run.audit, run.gap, run.turn
+def _run_fields(first, last, origin):
+    audit, gap, turn = origin.audit, origin.gap, origin.turn
     return {
         "first": first,
-        "last": first + len(run.lines) - 1,
+        "last": last,
         "known": "write" if audit else "gap" if gap else "before",
         "audit_id": audit.id if audit else None,
         "turn_id": audit.turn_id if audit else None,

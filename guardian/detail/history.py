@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -12,7 +13,8 @@ from ledger.models import PlacedQuerySet
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import Page, decode_cursor, encode_cursor, filter_after
 
-from ..models import FileSnapshot, WriteGuardianAudit
+from .. import versions
+from ..models import FileSnapshot, WorkspaceFile, WriteGuardianAudit
 from . import related_writes
 from .line_blame import parse_snapshot_hash
 
@@ -35,7 +37,7 @@ class Event:
 
     at: int
     audit: WriteGuardianAudit | None = None
-    version: FileSnapshot | None = None
+    version: FileSnapshot | WorkspaceFile | None = None
     led_by: list[WriteGuardianAudit] = field(default_factory=list)
     is_redundant: bool = False
 
@@ -68,8 +70,9 @@ def read_timeline(
 ) -> Page:
     """Read a page of the events of a file, newest first, after or before a cursor."""
     audits = WriteGuardianAudit.objects.using(agent.db).placed().filter(target_file=name)
-    versions = PlacedQuerySet(FileSnapshot, using=agent.db).placed().filter(file_name=name)
-    tables = {WRITE: audits.values(*KEYS), VERSION: versions.values(*KEYS)}
+    model = versions.get_model(name)
+    states = PlacedQuerySet(model, using=agent.db).placed().filter(file_name=name)
+    tables = {WRITE: audits.values(*KEYS), VERSION: states.values(*KEYS)}
     is_backwards = bool(before and not after)
     # A key is (time, kind, place, id). Each table is read in the order of its own index; at the same time a write comes
     # after the version that it made.
@@ -83,7 +86,7 @@ def read_timeline(
     keys, has_more = keys[:size], len(keys) > size
     if is_backwards and not has_more:  # at the beginning: return the full first page
         return read_timeline(agent, name, size=size)
-    page = Page(_read_events(agent.db, keys[::-1] if is_backwards else keys))
+    page = Page(_read_events(agent.db, model, keys[::-1] if is_backwards else keys))
     last_hash = None  # versions are compared by hash: one content may be stored twice
     for event in reversed(page):
         if event.version:
@@ -116,15 +119,19 @@ def build_rows(events: Iterable[Event], show: str) -> list[Event | Fold]:
     return rows
 
 
-def find_two_newest(events: Page) -> tuple[str, str]:
-    """Return the ids of the two newest versions among these events, older first; else empty."""
-    version_ids = dict.fromkeys(event.version_id for event in events if event.version_id and not event.is_redundant)
-    new, old, *_rest = [*version_ids, "", ""]
-    return (old, new) if old else ("", "")
-
-
-def find_rollback_ids(events: Page) -> list[str]:
-    return [event.audit.id for event in events if event.audit and event.audit.origin == related_writes.ROLLBACK]
+def build_history_context(db: str, events: Page, show: str) -> dict[str, Any]:
+    """Build the context of the events of a page: its rows, with what became of their writes."""
+    audits = [event.audit for event in events if event.audit]
+    decisions = related_writes.find_decisions(db, audits)
+    rollback_ids = [audit.id for audit in audits if audit.origin == related_writes.ROLLBACK]
+    return {
+        "events": events,
+        "show": show,
+        "rows": build_rows(events, show),
+        "decisions": decisions,
+        "rollback_subjects": related_writes.read_subjects(db, rollback_ids),
+        "restored_ids": related_writes.find_restored_ids(db, related_writes.get_rolled_back_ids(audits)),
+    }
 
 
 def _filter_after(rows, kind, place, order, *, is_backwards):
@@ -148,16 +155,16 @@ def _parse_place(text):
     return at, kind, number
 
 
-def _read_events(db, keys):
+def _read_events(db, model, keys):
     """Yield the events of these keys, each row read once.
 
     Rows that an import has renamed meanwhile are left out.
     """
     audits = WriteGuardianAudit.objects.using(db).defer("diff", "hunks_json")
-    versions = FileSnapshot.objects.using(db).defer("content", "raw")
+    states = model.objects.using(db).defer("content", "raw")
     writes_by_id = audits.in_bulk([key[3] for key in keys if key[1] == WRITE])
     names = [key[3] for key in keys if key[1] == VERSION]
-    versions_by_id, writes_by_version = versions.in_bulk(names), related_writes.find_by_version(db, names)
+    versions_by_id, writes_by_version = states.in_bulk(names), related_writes.find_by_version(db, names)
     for at, kind, _number, name in keys:
         if kind == WRITE and name in writes_by_id:
             yield Event(at, audit=writes_by_id[name])

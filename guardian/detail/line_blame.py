@@ -124,6 +124,11 @@ class FileBlame:
     def blame_snapshot(self, version: FileSnapshot) -> Blame:
         return self._blame_version(version, self._writes, None)
 
+    def blame_version(self, version: FileSnapshot, until: int | None) -> Blame:
+        """Blame a version as it was until the next one; None: it is the newest."""
+        writes = [write for write in self._writes if until is None or write.created_at < until]
+        return self._blame_version(version, writes, None if until is None else version.created_at)
+
     def blame_before(self, audit: WriteGuardianAudit) -> Blame | None:
         """Blame the version that a write began with; None where there was no file."""
         version = audit.before_snapshot

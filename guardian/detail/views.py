@@ -16,9 +16,11 @@ from openclaw_web.llm import endpoint
 from openclaw_web.pages.html import render_page
 
 from .. import services
+from ..files import MEMORY_FILES
 from ..handover import handovers
 from ..models import FileSnapshot, WriteGuardianAudit
 from ..rollbacks import concurrent_edits
+from ..standing import read_standing
 from . import line_blame, page, related_writes
 from .audit_list import WRITES, AuditFilters
 
@@ -55,6 +57,7 @@ def audit_detail(request, agent, audit_id):
         "in_list": find_list_neighbours(WRITES, agent, row, filters),
         "meanwhile": concurrent_edits.find_by_write(agent, row.id) if request.user.has_role("operator") else [],
         "handovers": handovers.find_by_write(agent.db, row.id) if request.user.has_role("operator") else [],
+        "standing": read_standing(agent, row.target_file) if row.target_file in MEMORY_FILES else None,
         "no_endpoint": endpoint.describe_problem(),
         **page.build_write_context(agent, row, layout=request.GET.get("view", "")),
     }

@@ -83,6 +83,14 @@ def standing_sentence(standing: Standing) -> str:
     return sentence
 
 
+def lines_sentence(standing: Standing, written_at: int) -> str:
+    """Return a sentence about lines that were written at `written_at`, in milliseconds."""
+    if standing.reported_at is not None and standing.reported_at < written_at:
+        time = _format_time(standing.reported_at)
+        return _("In no prompt yet: the newest prompt, of %(time)s, is older than this write.") % {"time": time}
+    return standing_sentence(standing)
+
+
 def build_facts(standing: Standing) -> dict[str, Any]:
     """Return the values that sentences about a standing need."""
     return {name: getattr(standing, name) for name in FACTS}
@@ -104,4 +112,4 @@ def _format_time(ms):
     return strip_tags(moment(ms)) if ms else "–"
 
 
-FILTERS = {made.__name__: made for made in (standing_label, standing_tone, standing_sentence)}
+FILTERS = {made.__name__: made for made in (standing_label, standing_tone, standing_sentence, lines_sentence)}

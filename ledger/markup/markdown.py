@@ -3,6 +3,7 @@
 import re
 from functools import cache, lru_cache
 from html import escape
+from typing import Any
 
 import nh3
 from django.utils.safestring import SafeString
@@ -19,6 +20,7 @@ SYNTAX = re.compile(r"[*_`\[\]<>&\\~|#]|^[ \t]*(?:[-+=]|\d{1,9}[.)])|^(?: {4}|\t
 # The parser takes quadratic time for these; a text made of them is shown as plain text instead.
 COSTLY = str.maketrans("", "", "*_[]<&!~|")
 MOST_COSTLY = 1_000
+NESTING = 12  # the parser leaves out what is deeper
 
 LONGEST_KEPT = 8_000  # characters of a text whose HTML is remembered: 512 of them are a few megabytes
 
@@ -36,7 +38,7 @@ def _render_cached(text):
 def _render_text(text):
     text = text.replace("\r\n", "\n").replace("\x00", "‹NUL›")
     is_rich = SYNTAX.search(text) and len(text) - len(text.translate(COSTLY)) <= MOST_COSTLY
-    return glyphs.mark_html(_render_rich(text) if is_rich else _render_plain(text))
+    return glyphs.mark_html(render_tokens(parse(text)) if is_rich else _render_plain(text))
 
 
 def _render_plain(text):
@@ -48,21 +50,36 @@ def _render_plain(text):
 def _build_parser():
     from markdown_it import MarkdownIt  # only here: a site at rest needs none of its sixty modules
 
-    parser = MarkdownIt("commonmark", {"html": False, "breaks": True, "maxNesting": 12})
+    parser = MarkdownIt("commonmark", {"html": False, "breaks": True, "maxNesting": NESTING})
     parser.enable(["table", "strikethrough"]).disable(["image", "html_block", "html_inline", "reference", "lheading"])
+    parser.core.ruler.at("inline", _parse_paragraphs)
     parser.validateLink = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE).match
     return parser
 
 
-def _render_rich(text):
+def _parse_paragraphs(state):
+    """Parse what is within paragraphs; one that is made of costly characters remains a text."""
+    for token in state.tokens:
+        if token.type == "inline" and len(token.content) - len(token.content.translate(COSTLY)) > MOST_COSTLY:
+            token.type = "text"
+        elif token.type == "inline":
+            state.md.inline.parse(token.content, state.md, state.env, token.children)
+
+
+def parse(text: str) -> list[Any]:
+    """Parse Markdown into the tokens of its blocks."""
+    return _build_parser().parse(text)
+
+
+def render_tokens(tokens: list[Any]) -> str:
+    """Render tokens as safe HTML."""
     parser = _build_parser()
-    tokens = parser.parse(text)
     for token in tokens:
         token.tag = LEVELS.get(token.tag, token.tag)
     return nh3.clean(
         parser.renderer.render(tokens, parser.options, {}),
         tags=TAGS,
-        attributes={"a": {"href"}, "*": set()},
+        attributes={"a": {"href"}, "ol": {"start"}, "*": set()},
         url_schemes={"http", "https", "mailto"},
         link_rel="noopener noreferrer nofollow",
     )

@@ -23,8 +23,9 @@ SESSIONS = "/sessions/"  # of an agent that is chosen on a page without agents
 class Page(NamedTuple):
     """A page that menus lead to. `name` is the part of its address besides the agent.
 
-    `below` are beginnings of further addresses whose pages belong to it. `address` and `is_by_agent` (it has an address
-    for each agent as well) follow from the route.
+    `below` are beginnings of further addresses whose pages belong to it. `of_agent` is the page below it that its room
+    opens with once an agent is chosen. An `is_view` shows the list of the tab in another way, and the list leads to it.
+    `address` and `is_by_agent` (it has an address for each agent as well) follow from the route.
     """
 
     route: str
@@ -32,6 +33,8 @@ class Page(NamedTuple):
     role: str = "viewer"
     name: str = ""
     below: tuple[str, ...] = ()
+    of_agent: str = ""
+    is_view: bool = False
     address: str = ""
     is_by_agent: bool = False
 
@@ -87,18 +90,13 @@ ROOMS = (
         _("Memory"),
         "book-open",
         (
+            (Page("overview:memory_list", _("Files"), of_agent="MEMORY.md/"),),
             (
-                Page("overview:memory_list", _("Files")),
-                Page("guardian:blame", _("Who wrote"), name="MEMORY.md"),
-            ),
-            (
-                Page("gate:decision_list", _("Decisions"), below=("/verdicts/", "/judge/")),
+                Page("gate:decision_list", _("Decisions and writes"), below=("/verdicts/", "/judge/")),
+                Page("guardian:audit_list", _("Writes"), below=OF_WRITES, is_view=True),
                 Page("gate:statistics", _("Statistics")),
                 Page("gate:call_list", _("Calls")),
                 Page("gate:replay_list", _("Replays"), below=("/replays/",)),
-            ),
-            (
-                Page("guardian:audit_list", _("Writes"), below=OF_WRITES),
                 Page("guardian:chart", _("Chart")),
                 Page("guardian:proposal_list", _("Proposals"), "operator"),
             ),
@@ -211,13 +209,14 @@ def build_menus(request, path=""):
         is_open = any(open_page in tab for tab in (*room.tabs, room.gear))
         number = reverse(room.number) if room.number and request.user.has_role(room.number_role) else ""
         first = next(filter(None, tabs))[0]
+        first = first._replace(address=first.address + first.of_agent) if prefix else first
         entries.append(Entry(link(first, room.label, is_open), room.icon, number, room.is_urgent))
         if is_open:
             open_tabs = tabs
     *tabs, gear = [link(tab[0], tab[0].label, open_page in tab) if tab else None for tab in open_tabs]
     related = next((tab for tab in open_tabs if open_page in tab), [])
     # The first page is the tab itself; the gear is an icon, so all of its pages are named.
-    related = related if gear and gear.current else related[1:]
+    related = related if gear and gear.current else [page for page in related[1:] if not page.is_view]
     of_get = request.get_full_path() if request.method in ("GET", "HEAD") else ""
     return Menus(
         entries,

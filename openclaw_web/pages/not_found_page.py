@@ -62,7 +62,7 @@ BY_ROUTE = {
     "datasets:export_file": ("name", _("There is no file %(name)s in this export."), (EXPORTS,)),
     "operations:checkpoint_detail": ("sha256", _("There is no checkpoint %(name)s."), (SESSIONS,)),
     "guardian:blame": ("name", _("There is no memory file %(name)s."), (FILES,)),
-    "guardian:file_history": ("name", _("There is no memory file %(name)s, or not in this version."), (FILES,)),
+    "guardian:file_history": ("name", _("There is no memory file %(name)s."), (FILES,)),
     "guardian:file_detail": ("name", _("There is no file %(name)s, or not in this version."), (FILES,)),
 }
 # For all other routes, by the part that names the thing, the innermost first.

@@ -19,8 +19,7 @@ SHOWN = {
         api:export_detail api:export_file api:export_zip datasets:export_detail datasets:export_file datasets:export_zip
     """,
     ("file", "{name}"): """
-        api:guardian_file_blame api:guardian_file_cure api:guardian_file_history guardian:blame guardian:file_cure
-        guardian:file_detail guardian:file_history
+        api:guardian_file_blame api:guardian_file_cure api:guardian_file_history guardian:file_cure guardian:file_detail
     """,
     ("file_version", "{id}"): "api:file_version",
     ("file_version", "{to}"): "api:file_diff",

@@ -157,7 +157,7 @@ def test_the_report_names_the_pages_and_nothing_happens_twice(site):
     for words in (site.said, output):
         assert re.search(r"rolled back: http://127\.0\.0\.1:[0-9]+/agents/main/writes/", words)
         assert "/agents/main/writes/rules/" in words
-        assert "/agents/main/writes/blame/MEMORY.md/" in words
+        assert "/agents/main/files/MEMORY.md/" in words
         assert "/agents/main/writes/chart/" in words
 
 

@@ -1,6 +1,7 @@
 """The list of writes, on the page, as files and in the API."""
 
 import re
+from html import unescape
 
 import pytest
 
@@ -100,3 +101,16 @@ def test_segments(client, three):
     assert read_numbers(page) == [4, 3, 1], "writes that changed a file come first"
     assert re.search(r'aria-current="true">Changed the file <[^>]+>3<', get_text(page))
     assert len(client.get(API).json()["items"]) == 4, "the API holds everything unless it is asked"
+
+
+@pytest.mark.parametrize("home", ["/", "/agents/ada/"])
+def test_decisions_are_another_view_that_keeps_common_filters(client, session, home):
+    common = "?q=a%20b%26c&session=%3Ds1&unmatched=on&from=2026-02-01&to=2026-02-09&sort=time"
+    for own, other, more in (("writes", "gate", "status=written"), ("gate", "writes", "decision=NO_WRITE")):
+        answer = client.get(f"{home}{own}/{common}&{more}")
+        assert answer.status_code == 200
+        links = re.findall(r'<li><a href="([^"]+)"( aria-current="page")?>(?:Decisions|Writes)</a>', answer.text)
+        assert {(unescape(href), bool(current)) for href, current in links} == {
+            (f"{home}{own}/{common}", True),
+            (f"{home}{other}/{common}", False),
+        }

@@ -59,9 +59,9 @@ def test_text_is_certain_and_time_is_near(as_stranger, session):
     assert "and 1 more call<" in page.split('id="versions"')[1]
 
 
-def test_what_changed_stands_above_the_text(as_stranger, session):
+def test_the_text_stands_above_what_changed(as_stranger, session):
     page = as_stranger.get(URL).text
-    assert page.index('id="changes"') < page.index('id="writes"') < page.index('id="content"')
+    assert page.index('id="content"') < page.index('id="changes"') < page.index('id="writes"')
     assert "No tool call in the imported transcripts wrote to this file." in page
 
 

@@ -1,5 +1,7 @@
 """Lines of memory files from people who opted out, and how to remove them."""
 
+import re
+
 import orjson
 import pytest
 
@@ -44,10 +46,12 @@ def test_nothing_is_listed_while_nobody_has_opted_out(as_stranger, turns):
 
 def test_lines_of_a_person_lead_to_the_rollback_of_their_write(as_operator, as_stranger, turns):
     configuration.put("collector.optedOutSenders", ["tom"])
+    edges = get_text(as_operator.get("/agents/ada/files/MEMORY.md/"))
+    assert re.findall(r'/writes/w(\d)/">([^<]+)</a>', edges) == [("1", "mei"), ("2", "Opted out"), ("3", "Not known")]
     page = get_text(as_operator.get(PAGE))
     theirs, unknown = page.split("Unknown speaker")
     assert "Tom &lt;b&gt;moves&lt;/b&gt;." in theirs and "Mei likes tea" not in page
-    assert "/agents/ada/writes/blame/MEMORY.md/?line=4#L4" in theirs
+    assert "/agents/ada/files/MEMORY.md/?line=4#L4" in theirs
     assert "/agents/ada/writes/rollback/of/w2/" in theirs and "?record=r3#r-r3" in theirs and "tom in " in theirs
     assert "From nowhere." in unknown and "/agents/ada/writes/rollback/of/w3/" in unknown
     assert "1 line of MEMORY.md comes from no recorded write." in unknown

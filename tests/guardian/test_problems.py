@@ -39,7 +39,7 @@ def test_what_was_written_during_a_rollback_waits_for_somebody(as_operator, ada)
     intent(ended_at=2, meanwhile_json='["v1"]', state=RollbackIntent.State.DONE)
     page = problems(as_operator)
     assert "USER.md of ada was changed while this site was writing to it." in page
-    assert "/agents/ada/writes/history/USER.md/" in page  # no source reported the write
+    assert "/agents/ada/files/USER.md/" in page  # no source reported the write
     create_write(DB, 1, None, b"one\n", target_file="USER.md")
     assert 'href="/agents/ada/writes/w1/"' in problems(as_operator)
     RollbackIntent.objects.using(DB).update(settled_at=3)

@@ -30,7 +30,7 @@ def test_a_turn_leads_to_its_write(as_stranger, turns):
     (address,) = re.findall(r'hx-get="(/agents/ada/sessions/s1/writes/of/[^"]*)"', page)
     assert 'href="/agents/ada/writes/?session=s1"' in page  # without JavaScript
     answer = as_stranger.get(unescape(address))
-    assert read_links(answer) == [("writes-of-2", ["/agents/ada/writes/w1/", "/agents/ada/writes/blame/MEMORY.md/#L1"])]
+    assert read_links(answer) == [("writes-of-2", ["/agents/ada/writes/w1/", "/agents/ada/files/MEMORY.md/#L1"])]
     assert "1 line in the file" in get_text(answer)
     assert "Written, MEMORY.md" in get_text(answer)
     assert all(page.count(f'id="writes-of-{number}"') == 1 for number in turns)
@@ -42,7 +42,7 @@ def test_each_of_several_is_there_with_the_lines_it_left(as_stranger, turns):
     assert [link.rpartition("/")[0] for link in links] == [
         "/agents/ada/writes/w1",
         "/agents/ada/writes/w2",
-        "/agents/ada/writes/blame/MEMORY.md",
+        "/agents/ada/files/MEMORY.md",
     ]
     assert "2 lines in the file" in get_text(as_stranger.get(f"{PART}?turn=1"))
     for query in ("?turn=2", "", "?turn=x&turn=-1&turn=99999999999999"):
@@ -67,6 +67,6 @@ def test_of_many_a_few_are_there_those_that_changed_something_first(as_stranger,
     for number in range(5):
         create_write(DB, number, None, b"%d" % number, turn_id=turns[1], status="written" if number == 4 else "refused")
     ((_place, links),) = read_links(as_stranger.get(f"{PART}?turn=1"))
-    names = [link for link in links if "/blame/" not in link]
+    names = [link for link in links if "/files/" not in link]
     assert names[0] == "/agents/ada/writes/w4/" and len(names) == 4
     assert "5 writes" in get_text(as_stranger.get(unescape(names[3])))

@@ -16,9 +16,9 @@ document.addEventListener("securitypolicyviolation", (event) => window.violation
 class Site:
     """A running `serve` on a home of its own (tests.homes.Home), with the complaints of its pages."""
 
-    def __init__(self, folder, openclaw, page, migrated):
+    def __init__(self, folder, openclaw, page, migrated, **env):
         self.home = Home.copied(migrated, folder / "store")
-        self.home.env["OPENCLAW_STATE_DIR"] = str(openclaw.root)
+        self.home.env |= {"OPENCLAW_STATE_DIR": str(openclaw.root), **env}
         self.complaints = []
         self.page = page
         self._listen()

@@ -61,7 +61,6 @@ SOMETHING_ELSE = {
     "templates/datasets/write_opinion.html": ("The previous version will be restored",),
     "templates/gate/prompt_detail.html": ("no earlier version to compare", "changes since another version"),
     "templates/guardian/file_detail.html": ("no earlier version",),
-    "templates/guardian/file_history.html": ("no earlier version",),
     "templates/guardian/rollback.html": ("The previous version will be restored",),
     "templates/operations/clearing_runs.html": ("said before there were any",),
 }

@@ -19,7 +19,7 @@ WIDE, PHONE = ({"width": width, "height": 900} for width in (1440, 390))
 SIZES = dict.fromkeys(("gate:replay_detail", "gate:statistics"), (DESK, WIDE, PHONE))  # tables beside panels
 # A page of each kind: lists, things, forms, figures, files, links.
 KINDS = {
-    *("datasets:export_list", "datasets:review", "gate:statistics", "guardian:audit_detail"),
+    *("datasets:export_list", "datasets:review", "gate:statistics", "guardian:audit_detail", "guardian:file_detail"),
     *("ledger:session_detail", "ledger:session_list", "overview:overview", "people:sign_in"),
 }
 FAILURES = {

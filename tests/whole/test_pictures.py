@@ -78,18 +78,12 @@ def _edit_reply(page):
     page.get_by_text("now is fine").evaluate("(line) => scrollBy(0, line.getBoundingClientRect().top - 250)")
 
 
-def _scroll_to_line(page):
-    page.get_by_text("The pandan croissant").last.evaluate(
-        "(line) => scrollBy(0, line.getBoundingClientRect().top - 600)"
-    )
-
-
 PICTURES = (
     Picture("session", ALL_OF_A_SESSION, _open_tenth_turn),
     Picture("review", "/review/?sample={sample}", _edit_reply),
     Picture("artifact", "/agents/main/artifacts/{artifact}/?mode=grep&pattern=FAILED%7CError&context=3"),
     Picture("write", "/agents/main/writes/{write}/"),
-    Picture("blame", "/agents/main/writes/blame/MEMORY.md/", _scroll_to_line, look=(("color_scheme", "dark"),)),
+    Picture("blame", "/agents/main/files/MEMORY.md/", look=(("color_scheme", "dark"),)),
     Picture("sessions", "/agents/main/sessions/", look=(("locale", "zh-CN"), ("color_scheme", "dark"))),
 )
 

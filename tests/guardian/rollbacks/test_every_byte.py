@@ -107,7 +107,7 @@ def check_shown(client, audit_id, before, after):
         detail,
         f"{detail}?view=unified",
         reverse("guardian:rollback", args=["main", audit_id]),
-        *(reverse(f"guardian:{name}", args=["main", NAME]) for name in ("file_history", "blame", "file_detail")),
+        *(reverse("guardian:file_detail", args=["main", NAME]) + query for query in ("", "?exact=on", "?show=all")),
         *(f"{API}/{path}" for path in (f"writes/{audit_id}", f"files/{NAME}/history", f"files/{NAME}/blame")),
     ):
         assert client.get(address).status_code == 200, address

@@ -54,6 +54,19 @@ def test_it_works(home):
     assert CANARY not in str(list(ProvenanceRecord.objects.using("agent_main").values()))
 
 
+def test_lines_that_no_prompt_holds_yet_say_so(home, as_stranger):
+    home.file("MEMORY.md", "one\ntwo\nthree\n")
+    home.prompt([("MEMORY.md", 3, 3)], at=LATER)
+    run(home)
+    create_write("agent_main", 1, b"one\n", b"one\ntwo\n")
+    create_write("agent_main", 2, b"one\ntwo\n", b"one\ntwo\nthree\n", created_at=LATER + 1)
+    page = as_stranger.get("/agents/main/files/MEMORY.md/").text
+    assert page.count("In no prompt yet") == 1 and page.index("/writes/w2/") < page.index("In no prompt yet")
+    for write, is_new in (("w1", False), ("w2", True)):
+        write_page = as_stranger.get(f"/agents/main/writes/{write}/").text
+        assert ("is older than this write" in write_page) == is_new and "In the agent" in write_page, write_page
+
+
 @pytest.mark.parametrize(
     ("name", "text", "record", "listed", "expected", "lost"),
     [

@@ -28,18 +28,16 @@ ROOMS = {
         "Tool outputs": (f"{ADA}/artifacts/", {"Savings": f"{ADA}/savings/", "Lint": f"{ADA}/lint/"}),
     },
     "Memory": {
-        "Files": (f"{ADA}/files/", {"Who wrote": f"{ADA}/writes/blame/MEMORY.md/"}),
-        "Decisions": (
+        "Files": (f"{ADA}/files/", {}),
+        "Decisions and writes": (
             f"{ADA}/gate/",
             {
                 "Statistics": f"{ADA}/gate/statistics/",
                 "Calls": f"{ADA}/gate/calls/",
                 "Replays": f"{ADA}/gate/replays/",
+                "Chart": f"{ADA}/writes/chart/",
+                "Proposals": f"{ADA}/writes/own/proposals/",
             },
-        ),
-        "Writes": (
-            f"{ADA}/writes/",
-            {"Chart": f"{ADA}/writes/chart/", "Proposals": f"{ADA}/writes/own/proposals/"},
         ),
         "Rules": (f"{ADA}/writes/rules/", {}),
     },
@@ -85,9 +83,10 @@ TABS = [(room, tab) for room, tabs in ROOMS.items() for tab in tabs]
 OF_ADA = [(room, tab) for room, tab in TABS if ROOMS[room][tab][0].startswith(ADA)]
 # Pages below tabs, some with an address of their own: their room, their tab, and the related page that is current.
 BELOW = {
-    "/agents/ada/writes/blame/USER.md/": ("Memory", "Files", "Who wrote"),
-    "/agents/ada/writes/own/proposals/": ("Memory", "Writes", "Proposals"),
-    "/agents/ada/gate/calls/": ("Memory", "Decisions", "Calls"),
+    "/agents/ada/files/USER.md/": ("Memory", "Files", None),
+    "/agents/ada/writes/": ("Memory", "Decisions and writes", None),
+    "/agents/ada/writes/own/proposals/": ("Memory", "Decisions and writes", "Proposals"),
+    "/agents/ada/gate/calls/": ("Memory", "Decisions and writes", "Calls"),
     "/agents/ada/lint/": ("Conversations", "Tool outputs", "Lint"),
     "/review/keys/": ("Training", "Queue", None),
     "/datasets/statistics/": ("Training", "Samples", "Statistics"),
@@ -105,8 +104,8 @@ SYSTEM = {
 DISABLED = {
     "artifacts": {"Tool outputs"},
     "automation": {"Scheduled tasks", "Sub-agents", "Background"},
-    "gate": {"Decisions"},
-    "guardian": {"Files", "Writes", "Rules"},
+    "gate": {"Decisions and writes"},
+    "guardian": {"Files", "Rules"},
     "episodes": {"Ledger"},
     "datasets": {"Queue", "Samples", "Datasets", "Exports", "Findings"},
 }
@@ -138,7 +137,7 @@ def test_the_agent_is_kept_where_there_is_a_page_of_it(as_admin, ada, room, tab)
         name: address for name, (address, _related) in ROOMS[room].items()
     }
     places = {link.label: link.address for link in menus.rooms}
-    assert places["Conversations"] == f"{ADA}/sessions/" and places["Memory"] == f"{ADA}/files/"
+    assert places["Conversations"] == f"{ADA}/sessions/" and places["Memory"] == f"{ADA}/files/MEMORY.md/"
     assert (places["Today"], places["Training"], places["System"]) == (f"{ADA}/", "/review/", "/operations/")
 
 
@@ -219,12 +218,12 @@ def test_a_page_that_is_refused_has_its_room_and_no_tab(as_stranger):
 @pytest.mark.parametrize("name", DISABLED)
 def test_tabs_of_disabled_capabilities_are_left_out(as_admin, ada, settings, name):
     settings.DISABLED = frozenset({name})
-    pages = ["/", f"{ADA}/sessions/", "/files/", "/samples/", "/operations/jobs/"]
+    pages = ["/", f"{ADA}/sessions/", "/files/", f"{ADA}/gate/", "/samples/", "/operations/jobs/"]
     answers = [as_admin.get(page) for page in pages]
     menus = [read_menus(answer.text) for answer in answers if answer.status_code == 200]
     labels = {link.label for menu in menus for link in menu.tabs}
-    # Savings need no artifacts.
-    others = {"artifacts": {"Savings"}}.get(name, set())
+    # Savings need no artifacts; the writes are the tab without a gate.
+    others = {"gate": {"Writes"}, "artifacts": {"Savings"}}.get(name, set())
     assert labels == {tab for _room, tab in TABS} - DISABLED[name] | others
     rooms = {link.label for menu in menus for link in menu.rooms}
     assert rooms == ROOMS.keys() - ({"Training"} if name == "datasets" else set())

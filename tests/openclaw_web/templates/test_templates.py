@@ -26,6 +26,7 @@ TAG = re.compile(
 # Modules that make HTML of texts.
 TEXTS_AS_HTML = {
     "datasets/finding_values/sample_findings.py",
+    "ledger/markup/documents.py",
     "ledger/markup/markdown.py",
     "openclaw_web/pages/formatting.py",
     "openclaw_web/pages/glyphs.py",
