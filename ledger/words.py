@@ -57,7 +57,7 @@ ANSWER_WORDS = {
 }
 DELIVERY_WORDS = {
     "delivered": states.word("delivered"),
-    "suppressed": _("Not sent"),
+    "suppressed": states.word("suppressed"),
     "failed": _("Delivery failed"),
     "not_known": _("Delivery not known"),
 }

@@ -14,7 +14,7 @@ from openclaw_web.sqlite.json_columns import decode
 
 from ..collectors import projections
 from ..collectors.records import Facts, ToolCall, read_facts, read_file_lists
-from ..transcripts import trimming
+from ..transcripts import origins, trimming
 
 MAX_INDENTED = 32_000  # bytes of a JSON value that is shown on several lines
 WORDS = 8_000  # characters of a message
@@ -177,6 +177,11 @@ class Section:
         """The answer that the agent sent with a tool; empty where its last words are the answer."""
         is_sent = self.turn and not self.is_continued and decode(self.turn.get("agent_metadata")).get("sent")
         return build_preview(self.turn["agent_message_content"], WORDS) if is_sent else None
+
+    @property
+    def has_started(self):
+        """Whether a call of it may have started or sent something."""
+        return any(call.name in origins.STARTERS for entry in self.entries for call in entry.calls)
 
     @property
     def html_id(self):

@@ -13,6 +13,7 @@ import orjson
 from agents.services import AGENT_ID
 from openclaw_web.sqlite.json_columns import decode
 
+from ..collectors import answers
 from ..collectors.answers import Conversation, build_conversation
 from ..collectors.senders import is_opted_out
 from ..collectors.session_index import NAMED_ORIGINS, parse_session_key
@@ -20,6 +21,7 @@ from ..models import Session
 
 KEY = re.compile(r"agent:([^:]{1,64}):(cron|subagent):(.{1,400})", re.DOTALL)
 SPAWNERS = frozenset({"sessions_spawn"})
+STARTERS = SPAWNERS | {"cron", "sessions_send", *answers.SENDERS}  # tools whose calls start or send something
 LONGEST = 100_000  # characters of an answer that may name a child
 ONE_PERSON_ORIGINS = frozenset({"direct", *NAMED_ORIGINS})  # where one person at most speaks, or a program
 GROUPS = ("group", "channel", "room", "thread")

@@ -80,6 +80,7 @@ ROWS = (
     Page("automation:background_list", "viewer", "background/", "Background work of {agent}", 4, BACKGROUND),
     Page("automation:cron_detail", "viewer", "cron/{cron}/", "{cron_name}", 9, ONE),
     Page("automation:cron_list", "viewer", "cron/", "Scheduled tasks of {agent}", 6, PLAIN),
+    Page("automation:session_tree", "viewer", "sessions/{session}/tree/", "Started by this session", 20, ONE),
     Page("automation:subagent_list", "viewer", "subagents/", "Sub-agents of {agent}", 5, PLAIN),
     Page("collecting:rejected_list", "viewer", "/operations/rejected/", "Rejected records", 3, PLAIN, on="rejected"),
     Page("collecting:skipped_list", "viewer", "/operations/skipped/", "Skipped sources", 5, PLAIN, on="skipped"),
