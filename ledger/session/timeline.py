@@ -88,7 +88,6 @@ class Call:
     result: Result | None = None
     is_asked: bool = True
     is_open: bool = False
-    child: Any = None  # the session it started (ledger.transcripts.origins.Child)
 
 
 @dataclass(slots=True)

@@ -158,6 +158,10 @@ def test_trees_are_bounded(as_stranger, ada):
 @pytest.mark.parametrize("key", ["agent:../x:subagent:u", "agent:bob:main", "x", 3, "agent:nobody:subagent:u"])
 def test_odd_keys_lead_nowhere(as_stranger, started, key):
     store("odd", user("go"), *spawn("c", key), key="agent:ada:odd")
+    for output in ("[]", "{", "no"):
+        records = assistant("", ("c", "sessions_spawn", {})), result("c", output, name="sessions_spawn")
+        store(f"odd-{output}", user("go"), *records, key="agent:ada:odder")
+        assert as_stranger.get(API.replace("s1", f"odd-{output}")).json()["root"]["children"][0]["session_id"] is None
     root = as_stranger.get(API.replace("s1", "odd")).json()["root"]
     assert [node["session_id"] for node in root["children"]] == [None]
 
