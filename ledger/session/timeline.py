@@ -68,6 +68,7 @@ class Result:
     exit_code: int | None
     duration_ms: int | None
     diff: Preview | None
+    call_id: str = ""
     outputs: list[Any] = field(default_factory=list)  # that are artifacts (ledger.outputs.stashed_outputs.Output)
 
 
@@ -228,6 +229,7 @@ def build_sections(rows, turns, *, show_all=False, keep=None, outputs=NO_OUTPUTS
                 exit_code=exit_code if isinstance(exit_code, int) else None,
                 duration_ms=round(duration) if isinstance(duration, int | float) and 0 <= duration < 1e15 else None,
                 diff=build_preview(diff, SHORT) if isinstance(diff, str) and diff else None,
+                call_id=record_facts.tool_call_id or "",
                 outputs=list(stashed),
             )
             call = calls.get(record_facts.tool_call_id or "")
