@@ -28,6 +28,7 @@ from .models import CronJob, CronRunLog, DeliveryQueueEntry, SubagentRun, TaskRu
 MAX_DEPTH = 6
 MAX_NODES = 200
 ENOUGH = MAX_NODES + 1  # rows of one kind: with more of them the tree is full
+SPAWNED = ("subagent", "acp")  # origins of sessions that belong to who started them
 CRON_ACTIONS = ("add", "create", "run")
 LABEL = 200  # characters
 LIKE = 1_000  # characters of a message by which the turn is found that it began
@@ -114,8 +115,7 @@ def _find_started(session, turn) -> Iterator[Node]:
             yield from _read_call(session, node, facts, call)
             continue
         node.kind, node.label = "subagent", str(call.arguments.get("label") or call.arguments.get("task") or "")
-        key = str((facts.details or decode(facts.text)).get("childSessionKey"))
-        children[key if origins.KEY.fullmatch(key) else event.event_id] = node
+        children[str((facts.details or decode(facts.text)).get("childSessionKey") or event.event_id)] = node
     for row in SubagentRun.objects.filter(Q(child_session_key__in=list(children)) | Q(**own))[:ENOUGH]:
         run = subagent_runs.build_run(None, row, {})
         node = children.setdefault(row.child_session_key, Node(kind="subagent", label=run.label or run.task))
@@ -127,7 +127,8 @@ def _find_started(session, turn) -> Iterator[Node]:
         node.ended_at = node.ended_at or task.ended_at
     for key, node in children.items():
         node.label = "" if consent.read_opted_out() else node.label[:LABEL]  # nobody can tell whose words they are
-        for node._session in _find_sessions(session, key) or [None]:
+        # Conversations are not started: a key that names one leads nowhere, and costs nothing.
+        for node._session in [child for child in _find_sessions(session, key) if child.origin in SPAWNED] or [None]:
             yield node.model_copy(update={"children": []})
     queued = DeliveryQueueEntry.objects.filter(agent_id=session.agent_id, session_key=session.session_key)
     for entry in queued.filter(enqueued_at__range=window)[:ENOUGH]:

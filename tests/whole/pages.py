@@ -210,7 +210,7 @@ ROWS = (
     Page("ledger:record_detail", "viewer", "sessions/{session}/records/{record}/", "Record ", 7, ONE),
     Page("ledger:savings", "viewer", "savings/", "Savings of {agent}", 16, ONE),
     Page("ledger:session_branches", "viewer", "sessions/{session}/branches/", "{title}", 17, ONE),
-    Page("ledger:session_detail", "viewer", "sessions/{session}/", "{title}", 12, ONE),
+    Page("ledger:session_detail", "viewer", "sessions/{session}/", "{title}", 13, ONE),
     Page("ledger:session_list", "viewer", "sessions/", "Sessions of {agent}", 11, PLAIN, on="sessions"),
     part("ledger:session_live", "viewer", "sessions/{session}/live/" + NEWER, 11, ONE, "what an open session asks for"),
     Page("ledger:session_savings", "viewer", "sessions/{session}/savings/", "{title}", 16, ONE),
