@@ -56,5 +56,5 @@ def subagent_list(request, agent, filters: Query[SubagentQuery]):
 @router.get("/agents/{agent}/sessions/{session_id}/tree", spawn_tree.Tree, 404, 503)
 @agent_view_for("viewer")
 def session_tree(request, agent, session_id: str, turn: int | None = Query(None, ge=0, lt=BIGGEST)):
-    """What a session started, or one turn of it: sub-agents, scheduled runs, sends and tasks, with their cost."""
+    """The work that a session or one turn of it started: sub-agents, runs, messages and tasks, with their cost."""
     return spawn_tree.read_tree(agent, session_id, turn)

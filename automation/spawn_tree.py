@@ -31,7 +31,7 @@ ENOUGH = MAX_NODES + 1  # rows of one kind: with more of them the tree is full
 SPAWNED = ("subagent", "acp")  # origins of sessions that belong to who started them
 CRON_ACTIONS = ("add", "create", "run")
 LABEL = 200  # characters
-LIKE = 1_000  # characters of a message by which the turn is found that it began
+LIKE = 1_000  # characters of a key, and of a message by which the turn is found that it began
 Place = tuple[str, str, int | None]  # agent, session, turn or all of it
 
 
@@ -147,9 +147,9 @@ def _read_calls(session, turn):
         {"id": name, "session_id": session.id, "record_id": name, "tool_call_id": facts.tool_call_id}
         for name, (_, facts) in results.items()
     ]
-    asked = calls.read_calls(session._state.db, uses)
+    found_calls = calls.read_calls(session._state.db, uses)
     for name, (event, facts) in results.items():
-        yield event, facts, asked.get(name) or ToolCall("", "", {})
+        yield event, facts, found_calls.get(name) or ToolCall("", "", {})
 
 
 def _read_call(session, node: Node, facts: Facts, call: ToolCall) -> Iterator[Node]:
@@ -158,7 +158,7 @@ def _read_call(session, node: Node, facts: Facts, call: ToolCall) -> Iterator[No
     if facts.tool_name == "cron" and action in CRON_ACTIONS:
         job_id = str(value.get("id") or call.arguments.get("jobId") or call.arguments.get("id"))
         job = CronJob.objects.filter(id=job_id).first()
-        node.kind, node.label = "schedule", job.name if job else job_id
+        node.kind, node.label = "schedule", (job.name if job else job_id)[:LABEL]
         yield node
         runs = CronRunLog.objects.filter(job_id=job_id, ts__gte=node.started_at).order_by("ts", "seq")
         for run in runs[: 1 if action == "run" else ENOUGH]:
@@ -170,7 +170,8 @@ def _read_call(session, node: Node, facts: Facts, call: ToolCall) -> Iterator[No
                 node._session = Session.objects.using(db).filter(id=run.session_id or "", origin="cron").first()
             yield node
     elif facts.tool_name == "sessions_send":
-        node.kind, node.label = "send", str(call.arguments.get("sessionKey") or value.get("sessionKey") or "")
+        node.kind = "send"
+        node.label = str(call.arguments.get("sessionKey") or value.get("sessionKey") or "")[:LIKE]
         text = str(call.arguments.get("message") or "")[:LIKE]
         for target in _find_sessions(session, node.label) if text else ():
             turns = target.turns.filter(user_message_content__contains=text)[:ENOUGH]

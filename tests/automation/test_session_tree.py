@@ -74,10 +74,12 @@ def started(ada, bob):
     entry = '{"deliveryStatus": "not-delivered"}'
     CronRunFactory(job_id="job-1", session_id="run", ts=T0 + 90_000, entry_json=entry)
     CronRunFactory(job_id="job-1", session_id="s1", ts=T0 + 95_000, status="error")  # in the main session
-    asked = {"requester_session_key": "agent:ada:main", "created_at": T0 + 3_000}
-    SubagentRunFactory(child_session_key=CHILD, ended_at=T0 + 9_000, **asked)
-    TaskRun.objects.create(task_id="t", agent_id="ada", child_session_key=CHILD, delivery_status="delivered", **asked)
-    TaskRun.objects.create(task_id="x", agent_id="ada", label="index", status="running", **asked)
+    requester = {"requester_session_key": "agent:ada:main", "created_at": T0 + 3_000}
+    SubagentRunFactory(child_session_key=CHILD, ended_at=T0 + 9_000, **requester)
+    TaskRun.objects.create(
+        task_id="t", agent_id="ada", child_session_key=CHILD, delivery_status="delivered", **requester
+    )
+    TaskRun.objects.create(task_id="x", agent_id="ada", label="index", status="running", **requester)
     queued = {"agent_id": "ada", "session_key": "agent:ada:main", "enqueued_at": T0 + 4_000}
     DeliveryQueueEntry.objects.create(queue_name="q", id="1", status="failed", channel="telegram", **queued)
 
