@@ -6,9 +6,9 @@ from ninja import Query
 
 from agents.decorators import agent_view_for
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import Page, PageQuery, page_to_json
+from openclaw_web.endpoints.schemas import BIGGEST, Page, PageQuery, page_to_json
 
-from . import schedules, subagent_runs
+from . import schedules, spawn_tree, subagent_runs
 from .models import CronJob
 from .schemas import CronJobDetail, CronJobOut, CronRunOut, SubagentQuery, SubagentRunOut
 
@@ -51,3 +51,10 @@ def subagent_list(request, agent, filters: Query[SubagentQuery]):
     """Sub-agent runs of an agent's sessions, newest first; with `session`, runs it started and its own."""
     page = subagent_runs.read_page(agent, session=filters.session, **filters.place)
     return page_to_json(page)
+
+
+@router.get("/agents/{agent}/sessions/{session_id}/tree", spawn_tree.Tree, 404, 503)
+@agent_view_for("viewer")
+def session_tree(request, agent, session_id: str, turn: int | None = Query(None, ge=0, lt=BIGGEST)):
+    """The work that a session or one turn of it started: sub-agents, runs, messages and tasks, with their cost."""
+    return spawn_tree.read_tree(agent, session_id, turn)

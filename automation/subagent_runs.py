@@ -76,7 +76,7 @@ def read_page(agent: Agent, *, session: str = "", **place: Any) -> Page:
         runs = SubagentRun.objects.filter(agent_id=agent.agent_id)
     rows = page_of(runs, order=ORDER, **place, budget=BUDGET_CHARACTERS, weigh=_weight)
     sessions = _read_sessions(agent, rows)
-    page = Page(_build_run(agent, run, sessions) for run in rows)
+    page = Page(build_run(agent, run, sessions) for run in rows)
     page.next, page.previous = rows.next, rows.previous
     return page
 
@@ -102,7 +102,7 @@ def _read_sessions(agent, runs):
     return by_key
 
 
-def _build_run(agent, run, sessions):
+def build_run(agent, run, sessions):
     payload = run.payload
     outcome = payload.get("outcome") if isinstance(payload.get("outcome"), dict) else {}
     ended = _text(outcome, "status") or _text(payload, "endedReason") or "ended"

@@ -5,11 +5,12 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_safe
 
 from agents.decorators import agent_view_for
+from ledger.session.session_forms import PlaceForm
 from openclaw_web.lists.paging import read_cursors
 from openclaw_web.pages.html import render_page
 from problems.words import open_rows
 
-from . import prompt_lint, schedule_charts, schedules, subagent_runs
+from . import prompt_lint, schedule_charts, schedules, spawn_tree, subagent_runs
 from .models import CronJob
 
 
@@ -74,3 +75,12 @@ def subagent_list(request, agent):
         "runs": subagent_runs.read_page(agent, session=session, **read_cursors(request)),
     }
     return render_page(request, "automation/subagent_list.html", context)
+
+
+@require_safe
+@agent_view_for("viewer")
+def session_tree(request, agent, session_id):
+    """Show what a session started; with `?turn=`, what one turn of it started."""
+    tree = spawn_tree.read_tree(agent, session_id, PlaceForm(request.GET).read_place()["turn"])
+    context = {"agent": agent, "session_id": session_id, "tree": tree}
+    return render_page(request, "automation/session_tree.html", context, partial="tree_part")

@@ -57,7 +57,7 @@ ANSWER_WORDS = {
 }
 DELIVERY_WORDS = {
     "delivered": states.word("delivered"),
-    "suppressed": _("Not sent"),
+    "suppressed": states.word("suppressed"),
     "failed": _("Delivery failed"),
     "not_known": _("Delivery not known"),
 }
@@ -159,6 +159,7 @@ STEP_WORDS = {
     "prompt.submitted": _("Prompt submitted"),
     "session.ended": _("Run ended"),
     "session.started": _("Run started"),
+    "tool.action.finished": _("Tool call ended"),
     "tool.call": _("Tool call"),
     "tool.result": _("Tool result"),
     "trace.artifacts": _("Artifacts of the run"),

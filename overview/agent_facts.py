@@ -12,6 +12,7 @@ from automation.models import CronJob
 from ledger.lists import facets
 from ledger.models import ConversationTurn, Session, ToolDay
 from ledger.savings.prompts import Band, band
+from ledger.session import steps
 from openclaw_web.lists.list_counts import RowCount
 
 from .ranges import Range
@@ -29,10 +30,19 @@ class ToolFacts:
     name: str
     results: int
     failed: int
+    durations: list[int]  # ms of its newest calls that are known, the shortest first
 
     @property
     def percent(self) -> int:
         return round(100 * self.failed / self.results)
+
+    @property
+    def median_ms(self) -> int:
+        return self.durations[len(self.durations) // 2]
+
+    @property
+    def p95_ms(self) -> int:
+        return self.durations[len(self.durations) * 95 // 100]
 
 
 @dataclass(slots=True)
@@ -78,7 +88,10 @@ def _read_tools(db, period):
     days = ToolDay.objects.using(db).filter(date__gte=str(period.first_day), date__lte=str(period.last_day))
     sums = days.exclude(tool="").values("tool").annotate(results=Sum("result_count"), failed=Sum("failed_count"))
     rows = sums.filter(results__gt=0).order_by("-results", "tool")[:TOOLS]
-    return [ToolFacts(row["tool"], row["results"], row["failed"]) for row in rows]
+    known: defaultdict[str, list[int]] = defaultdict(list)
+    for facts in steps.read_tool_ends(db, created_at__range=(period.start_ms, period.end_ms - 1)):
+        known[facts.get("name", "")].append(facts["durationMs"])
+    return [ToolFacts(row["tool"], row["results"], row["failed"], sorted(known[row["tool"]])) for row in rows]
 
 
 def _sum_run_costs(db):

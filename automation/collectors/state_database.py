@@ -13,6 +13,7 @@ from ledger.collectors.agent_database import decode_text
 from ledger.collectors.database import Database
 from ledger.collectors.jsonl import load_object
 from ledger.collectors.records import parse_moment_ms
+from ledger.collectors.trajectories import MAX_FACT, TOOL_ENDED, Step
 
 from . import cron, subagents
 
@@ -31,6 +32,11 @@ DELIVERY = (
     *("queue_name", "id", "status", "entry_kind", "session_key", "channel", "last_error"),
     *("retry_count", "last_attempt_at", "enqueued_at", "updated_at", "failed_at"),
 )
+AUDIT = (
+    *("sequence", "occurred_at", "action", "status", "error_code", "agent_id", "session_id", "run_id"),
+    *("tool_call_id", "tool_name", "duration_ms"),
+)
+AUDITED = 20_000  # audit events that are read, the newest
 ORDERS = ("created_at", "enqueued_at")  # what lists are ordered by is never empty
 RECEIPT_STATUSES = {"running": "", "interrupted": "error", "superseded": "skipped"}
 
@@ -109,6 +115,31 @@ def read_subagent_runs(database: Database) -> Iterator[subagents.SubagentRun]:
             run["cleanupHandled"] = bool(handled)
         if run_id:
             yield subagents.parse_run(run_id, _parse_object(row[-1]) | run)
+
+
+def read_tool_ends(database: Database) -> Iterator[tuple[str, Step]]:
+    """Read the ends of tool calls among the newest audit events, each with the agent's name in the home.
+
+    A call has the hash of its id (`sha256:…`). Its duration is the distance from its start.
+    """
+    starts: dict[tuple[str, str], int] = {}
+    newest = f"kind = 'tool_action' AND sequence > (SELECT max(sequence) FROM audit_events) - {AUDITED}"  # noqa: S608
+    for sequence, occurred_at, *texts, duration in database.rows(
+        "audit_events", *AUDIT, where=newest, order="sequence"
+    ):
+        action, status, error, agent, session_id, run_id, call_id, tool = (
+            decode_text(text)[:MAX_FACT] for text in texts
+        )
+        moment = parse_moment_ms(occurred_at)
+        if moment and action == "tool.action.started":
+            starts[run_id, call_id] = moment
+        elif moment and action == TOOL_ENDED and call_id and isinstance(sequence, int):
+            about: dict[str, Any] = {"toolCallId": call_id, "name": tool, "status": status}
+            about |= {"errorCode": error} if error else {}
+            duration = moment - starts.pop((run_id, call_id)) if (run_id, call_id) in starts else duration
+            if isinstance(duration, int) and duration >= 0:
+                about["durationMs"] = duration
+            yield agent, Step(session_id, sequence, run_id, TOOL_ENDED, moment, about, str(moment))
 
 
 def read_tasks(database: Database) -> Iterator[Item]:

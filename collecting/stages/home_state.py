@@ -16,6 +16,9 @@ from guardian.standing import provenance as records_of_files
 from ledger.collectors import database_schemas
 from ledger.collectors.database import DamagedDatabase, Database
 from ledger.collectors.database_tables import PROVENANCE, STATE
+from ledger.collectors.trajectories import Step
+from ledger.models import Session
+from ledger.transcripts import extras_store
 from openclaw_web.clock import now_ms
 
 from . import schedules, source_databases
@@ -53,6 +56,8 @@ def _import_database(collection, source, counts):
             source_databases.note_unread(collection, source, database, database_schemas.STATE)
             store_tables(collection, database, counts)
             counts["provenance"] += _store_provenance(collection, database)
+            for agent, steps in read_tool_ends(collection, database):
+                extras_store.store_steps(agent.db, steps)
     except (UnreadableDatabase, DamagedDatabase) as exc:
         counts["rejected"] += 1
         counts["unread_databases"] = 1
@@ -80,6 +85,21 @@ def store_tables(collection: Any, database: Database, counts: dict[str, int]) ->
         counts["tasks"] += _store_table(collection, TaskRun, state_database.read_tasks(database))
         counts["flows"] += _store_table(collection, FlowRun, state_database.read_flows(database))
         counts["deliveries"] += _store_table(collection, DeliveryQueueEntry, state_database.read_deliveries(database))
+
+
+def read_tool_ends(collection: Any, database: Database) -> list[tuple[Any, list[Step]]]:
+    """The ends of tool calls by agent, of sessions with records."""
+    steps_by_name: dict[str, list[Step]] = {}
+    for name, step in state_database.read_tool_ends(database):
+        steps_by_name.setdefault(name, []).append(step)
+    pairs = []
+    for name, steps in steps_by_name.items():
+        agent = collection.agents.get(name)
+        if agent and collection.only in (None, agent.agent_id) and agent.agent_id not in collection.lost:
+            sessions = Session.objects.using(agent.db).filter(id__in={step.session_id for step in steps})
+            stored_ids = set(sessions.filter(record_count__gt=0).values_list("id", flat=True))
+            pairs.append((agent, [step for step in steps if step.session_id in stored_ids]))
+    return pairs
 
 
 def _store_provenance(collection, database):

@@ -18,7 +18,7 @@ from ledger.collectors.jsonl import Line
 from ledger.transcripts import transcript_store
 from openclaw_web.sqlite import failures
 
-READER = 4  # increased when readers support more: unchanged databases are then read again
+READER = 5  # increased when readers support more: unchanged databases are then read again
 Stats = tuple[os.stat_result | None, os.stat_result | None]
 
 

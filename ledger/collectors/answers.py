@@ -190,7 +190,7 @@ def find_answer(messages: Sequence[Message], conversation: Conversation) -> Answ
         for call in message.calls if message.kind == "assistant" else ():
             if call.name not in SENDERS or not _is_own_send(call, conversation):
                 continue
-            outcomes.append(_read_outcome(results.get(call.id), conversation))
+            outcomes.append(read_outcome(results.get(call.id), conversation))
             if outcomes[-1] in (FAILED, SUPPRESSED):
                 continue
             texts = (call.arguments.get(name) for name in TEXTS)
@@ -278,7 +278,7 @@ def build_conversation(is_group: bool, names: Iterable[str | None], outcomes: An
     return Conversation(is_group, own_names, outcomes if isinstance(outcomes, dict) else {})
 
 
-def _read_outcome(result, conversation):
+def read_outcome(result: Message | None, conversation: Conversation) -> str:
     """The delivery of a send, as its result says it."""
     if result is None:
         return NOT_KNOWN

@@ -93,7 +93,7 @@ STATE = Schema(
     range(1, 21),
     database_tables.STATE,
     _split_names(
-        "audit_events update_runs session_groups session_state_events meeting_transcript_sessions"
+        "update_runs session_groups session_state_events meeting_transcript_sessions"
         " meeting_transcript_summaries meeting_transcript_utterances task_delivery_state diagnostic_events"
         " channel_ingress_events skill_workshop_proposals projects"
     ),

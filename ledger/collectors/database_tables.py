@@ -187,6 +187,11 @@ STATE: Tables = {
         "cleanup_handled",
         "payload_json",
     ),
+    # Of these, only the ends of tool calls.
+    "audit_events": (
+        *("sequence", "occurred_at", "kind", "action", "status", "error_code", "agent_id", "session_id", "run_id"),
+        *("tool_call_id", "tool_name", "duration_ms"),
+    ),
     # The message (entry_json) and its recipient (target) are not read.
     "delivery_queue_entries": (
         "queue_name",

@@ -16,6 +16,7 @@ from .records import parse_moment_ms
 from .usage import read_usage
 
 SCHEMA = "openclaw-trajectory"
+TOOL_ENDED = "tool.action.finished"  # the end of a tool call in the audit log of OpenClaw
 COMPILED = "context.compiled"  # the step that holds what a model is given: prompt, tools, messages
 # Fields of `data` that are stored: how a run went. Prompts, messages, arguments and results are left out.
 FACTS = (

@@ -5,6 +5,8 @@ from django.db import models
 from openclaw_web.sqlite.fields import Count, EpochMs, PlainText
 from openclaw_web.sqlite.json_columns import JsonProperty
 
+from ..collectors.trajectories import TOOL_ENDED
+
 
 class TrajectoryEvent(models.Model):
     """One step of a run as OpenClaw measured it.
@@ -23,7 +25,11 @@ class TrajectoryEvent(models.Model):
 
     class Meta:
         db_table = "trajectory_events"
-        indexes = [models.Index(fields=["session_id", "created_at", "seq"], name="idx_trajectory_session")]
+        indexes = [
+            models.Index(fields=["session_id", "created_at", "seq"], name="idx_trajectory_session"),
+            # Durations of tools over all sessions.
+            models.Index(fields=["created_at"], name="idx_trajectory_tool", condition=models.Q(type=TOOL_ENDED)),
+        ]
 
     def __str__(self):
         return f"{self.session_id}:{self.seq} {self.type}"

@@ -5,7 +5,7 @@ from typing import Any
 from openclaw_web.sqlite import dialect, statements
 from openclaw_web.sqlite.json_columns import decode, encode
 
-from ..collectors.records import read_facts
+from ..collectors.records import ToolCall, read_facts
 from ..injected_prompts import split_injected
 from ..models import Session
 from ..session.timeline import find_main_argument
@@ -31,15 +31,16 @@ def find_calls(db: str, uses: list[dict[str, Any]]) -> tuple[dict[str, str], dic
 
     `uses` have the fields of `artifacts.artifact_names.PLACE`.
     """
-    complete_uses = [use for use in uses if all(use.values())]
-    rows = statements.read_rows(db, CALLS, [encode(complete_uses)]) if complete_uses else []
-    call_ids = {use["id"]: use["tool_call_id"] for use in complete_uses}
-    arguments = {use_id: _find_argument(text, call_ids[use_id]) for use_id, text in rows}
+    arguments = {use_id: find_main_argument(call.arguments) for use_id, call in read_calls(db, uses).items()}
     ids = {use["session_id"] for use in uses if use["session_id"]}
     titles = Session.objects.using(db).filter(id__in=ids).values_list("id", "title") if ids else ()
     return arguments, {session_id: split_injected(title)[1] for session_id, title in titles}
 
 
-def _find_argument(text, call_id):
-    calls = read_facts(decode(text)).calls
-    return next((find_main_argument(call.arguments) for call in calls if call.id == call_id), "")
+def read_calls(db: str, uses: list[dict[str, Any]]) -> dict[str, ToolCall]:
+    """The calls of these uses by the use's id."""
+    complete_uses = [use for use in uses if all(use.values())]
+    rows = statements.read_rows(db, CALLS, [encode(complete_uses)]) if complete_uses else []
+    call_ids = {use["id"]: use["tool_call_id"] for use in complete_uses}
+    calls = ((use_id, call) for use_id, text in rows for call in read_facts(decode(text)).calls)
+    return {use_id: call for use_id, call in calls if call.id == call_ids[use_id]}

@@ -61,7 +61,7 @@ def build_transcript_context(session: Session, form, outline) -> dict[str, Any]:
     """The chunk of the transcript at an address, with its map and its first poll."""
     place = transcript_page.find_place(session, **form.read_place())
     page = transcript_page.read_page(session, place, form.read_filter())
-    origins.link_children(session, page.sections)
+    steps.add_durations(session, page.sections)
     if not page.filter_result:
         show_forks(session, page)
     strip = minimap.build_strip(outline, page.place.branch, page.first_seq, page.last_seq) if has_map(session) else None

@@ -1,5 +1,6 @@
 """Steps of a session's runs as OpenClaw measured them."""
 
+import hashlib
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,7 @@ from openclaw_web.pages import states
 from openclaw_web.sqlite.fields import RowId
 from openclaw_web.sqlite.json_columns import decode
 
+from ..collectors.trajectories import TOOL_ENDED
 from ..models import Session, TrajectoryEvent
 from ..words import STEP_ENDS
 from .timeline import format_json
@@ -21,6 +23,8 @@ ORDER = ("created_at", "seq", "place")
 SIZE = 100
 BUDGET_BYTES = 1_000_000  # of facts in one page
 GIVEN = {"systemPrompt": _("System prompt"), "tools": _("Tool schemas")}  # facts that are handles of artifacts
+MOST_ENDS = 5_000  # ends of tool calls that are read for a page
+AROUND_MS = 3_600_000
 SHORT = 60  # characters of a word in a list
 BAD = frozenset({"error", "failed", "failure", "aborted", "timeout"})
 
@@ -103,6 +107,33 @@ def describe_step(step: TrajectoryEvent) -> StepDescription:
 def format_facts(step: TrajectoryEvent) -> str:
     """All facts of a step as JSON on several lines."""
     return format_json(read_step_facts(step))
+
+
+def read_tool_ends(db: str, **conditions: Any):
+    """The facts of ends of tool calls that have a duration, the newest first."""
+    steps = TrajectoryEvent.objects.using(db).filter(type=TOOL_ENDED, **conditions).order_by("-created_at")
+    for about_json in steps.values_list("about_json", flat=True)[:MOST_ENDS]:
+        facts = decode(about_json)
+        if _valid_int(facts.get("durationMs")) is not None:
+            yield facts
+
+
+def add_durations(session: Session, sections) -> None:
+    """Set the durations of results on a page (timeline.Section) that their own records lack."""
+    calls = [call for section in sections for entry in section.entries for call in entry.calls if call.result]
+    results = {
+        f"sha256:{hashlib.sha256(call.result.call_id.encode()).hexdigest()}": call.result
+        for call in calls
+        if call.result.duration_ms is None
+    }
+    moments = [result.created_at for result in results.values()]
+    if not moments:
+        return
+    # A result is stored after its call ended, seconds later where several calls end together.
+    window = (min(moments) - AROUND_MS, max(moments) + AROUND_MS)
+    for facts in read_tool_ends(session._state.db, session_id=session.id, created_at__range=window):
+        if result := results.get(facts["toolCallId"]):
+            result.duration_ms = facts["durationMs"]
 
 
 def _valid_number(value):

@@ -14,7 +14,7 @@ from openclaw_web.sqlite.json_columns import decode
 
 from ..collectors import projections
 from ..collectors.records import Facts, ToolCall, read_facts, read_file_lists
-from ..transcripts import trimming
+from ..transcripts import origins, trimming
 
 MAX_INDENTED = 32_000  # bytes of a JSON value that is shown on several lines
 WORDS = 8_000  # characters of a message
@@ -68,6 +68,7 @@ class Result:
     exit_code: int | None
     duration_ms: int | None
     diff: Preview | None
+    call_id: str = ""
     outputs: list[Any] = field(default_factory=list)  # that are artifacts (ledger.outputs.stashed_outputs.Output)
 
 
@@ -88,7 +89,6 @@ class Call:
     result: Result | None = None
     is_asked: bool = True
     is_open: bool = False
-    child: Any = None  # the session it started (ledger.transcripts.origins.Child)
 
 
 @dataclass(slots=True)
@@ -179,6 +179,11 @@ class Section:
         return build_preview(self.turn["agent_message_content"], WORDS) if is_sent else None
 
     @property
+    def has_started(self):
+        """Whether a call of it may have started or sent something."""
+        return any(call.name in origins.STARTERS for entry in self.entries for call in entry.calls)
+
+    @property
     def html_id(self):
         """Its id in HTML.
 
@@ -224,6 +229,7 @@ def build_sections(rows, turns, *, show_all=False, keep=None, outputs=NO_OUTPUTS
                 exit_code=exit_code if isinstance(exit_code, int) else None,
                 duration_ms=round(duration) if isinstance(duration, int | float) and 0 <= duration < 1e15 else None,
                 diff=build_preview(diff, SHORT) if isinstance(diff, str) and diff else None,
+                call_id=record_facts.tool_call_id or "",
                 outputs=list(stashed),
             )
             call = calls.get(record_facts.tool_call_id or "")

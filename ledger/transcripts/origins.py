@@ -1,4 +1,4 @@
-"""The origin of a session, and the sessions that it started.
+"""The origin of a session.
 
 Origins are schedules, sub-agents, and the session that requested one. Only keys are read here. The job or run that a
 key leads to is on pages of other apps, which are linked by address.
@@ -8,11 +8,9 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
-from agents.services import AGENT_ID
 from openclaw_web.sqlite.json_columns import decode
 
+from ..collectors import answers
 from ..collectors.answers import Conversation, build_conversation
 from ..collectors.senders import is_opted_out
 from ..collectors.session_index import NAMED_ORIGINS, parse_session_key
@@ -20,7 +18,7 @@ from ..models import Session
 
 KEY = re.compile(r"agent:([^:]{1,64}):(cron|subagent):(.{1,400})", re.DOTALL)
 SPAWNERS = frozenset({"sessions_spawn"})
-LONGEST = 100_000  # characters of an answer that may name a child
+STARTERS = SPAWNERS | {"cron", "sessions_send", *answers.SENDERS}  # tools whose calls start or send something
 ONE_PERSON_ORIGINS = frozenset({"direct", *NAMED_ORIGINS})  # where one person at most speaks, or a program
 GROUPS = ("group", "channel", "room", "thread")
 PARENT_NAMES = ("spawnedBy", "parentSessionKey", "requesterSessionKey")
@@ -85,18 +83,6 @@ class Origin:
     parent: Session | None = None
 
 
-@dataclass(slots=True)
-class Child:
-    """A session that a tool call started, maybe of another agent.
-
-    `session_id` is empty when it is not stored.
-    """
-
-    key: str
-    agent_id: str
-    session_id: str = ""
-
-
 def read_origin(session: Session) -> Origin:
     """The origin of a session, by its key and its index metadata."""
     origin = Origin(key=session.session_key or "")
@@ -112,36 +98,6 @@ def read_origin(session: Session) -> Origin:
     return origin
 
 
-def link_children(session: Session, sections) -> None:
-    """Set `child` of every call on a page that started a sub-agent.
-
-    `sections` are timeline.Section. It takes one query, if any call did.
-    """
-    calls = [call for section in sections for entry in section.entries for call in entry.calls]
-    spawned = [
-        (call, key) for call in calls if call.name in SPAWNERS and call.result and (key := _find_child_key(call))
-    ]
-    if not spawned:
-        return
-    known = dict(_find_by_key(session, {key for _, key in spawned}).values_list("session_key", "id"))
-    for call, key in spawned:
-        agent = key.split(":", 2)[1]
-        call.child = Child(key, agent if AGENT_ID.fullmatch(agent) else "", known.get(key, ""))
-
-
 def _find_by_key(session, keys):
     rows = Session.objects.using(session._state.db).filter(session_key__in=keys)
     return rows.order_by("last_activity_at").only("id", "title", "session_key")
-
-
-def _find_child_key(call):
-    """The key of the session that a call's result names."""
-    text = call.result.text
-    if text.is_cut or len(text.text) > LONGEST:
-        return ""
-    try:
-        result = orjson.loads(text.text)
-    except orjson.JSONDecodeError:
-        return ""
-    key = result.get("childSessionKey") if isinstance(result, dict) else None
-    return key if isinstance(key, str) and KEY.fullmatch(key) else ""

@@ -43,6 +43,7 @@ _WORDS = (
     (_("Not finished"), INFO, ("not_finished",)),
     (_("Blocked"), WARN, ("blocked",)),
     (_("Delivered"), OK, ("delivered",)),
+    (_("Not sent"), WARN, ("suppressed", "not-delivered", "not_delivered")),
     (_("Lost"), BAD, ("lost",)),
     (_("No result"), PLAIN, ("no_result",)),
     (_("Undone"), PLAIN, ("undone",)),

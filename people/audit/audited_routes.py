@@ -35,7 +35,8 @@ SHOWN = {
     ("session", "{session_id}"): """
         api:guardian_session_rollback_preview api:session_branches api:session_detail api:session_events
         api:session_savings api:session_turns guardian:session_rollback ledger:session_branches ledger:session_detail
-        ledger:session_live ledger:session_savings ledger:session_steps ledger:session_turns
+        ledger:session_live ledger:session_savings ledger:session_steps ledger:session_turns api:session_tree
+        automation:session_tree
     """,
     ("write", "{audit_id}"): """
         api:guardian_rollback_preview api:guardian_write_detail datasets:write_opinion guardian:audit_detail

@@ -1,10 +1,16 @@
 """Collecting the state database: schedules, sub-agent runs, tasks, flows and deliveries."""
 
+import hashlib
 import json
+import re
+from pathlib import Path
 
 import pytest
 
 from automation.models import CronJob, CronRunLog, DeliveryQueueEntry, FlowRun, SubagentRun, TaskRun
+from collecting import collect
+from jobs.progress import Progress
+from ledger.models import TrajectoryEvent, TranscriptEvent
 from tests.collecting.collect_runs import run
 from tests.homes import user
 from tests.sqlite_homes import CANARY, T0, SqliteHome
@@ -141,3 +147,65 @@ def test_a_damaged_state_database_does_not_stop_the_rest(home):
     report = run(home)
     assert report["schedules"]["rejected"] == 1
     assert report["records"] == 2
+
+
+AUDIT_DDL = """
+CREATE TABLE audit_events (sequence INTEGER PRIMARY KEY, occurred_at, kind TEXT, action TEXT, status TEXT,
+  error_code TEXT, agent_id TEXT, session_id TEXT, run_id TEXT, tool_call_id TEXT, tool_name TEXT, duration_ms)
+"""
+HOME = Path(__file__).resolve().parents[4] / "shared" / "data" / "openclaw-2026.9.6"
+SESSION = "00000000-0000-0000-0000-000000000001"
+
+
+def audit(home, store, sequence, call, action, **more):
+    values = {"kind": "tool_action", "action": f"tool.action.{action}", "tool_call_id": call, "tool_name": "exec"}
+    values |= {"agent_id": "main", "session_id": SESSION, "run_id": "r", "occurred_at": T0 + sequence}
+    status = "succeeded" if action == "finished" else action
+    home.insert(store, "audit_events", sequence=sequence, **values | {"status": status} | more)
+
+
+def test_ends_of_tool_calls_have_outcomes_and_durations(home):
+    with home.state() as store:
+        store.execute(AUDIT_DDL)
+        audit(home, store, 1, "a", "started")
+        audit(home, store, 2, "b", "started")
+        audit(home, store, 9, "b", "finished", status="failed", error_code="tool_failed")
+        audit(home, store, 30, "a", "finished")
+        audit(home, store, 31, "c", "finished", duration_ms=5)  # its start is not there any more
+        audit(home, store, 32, "d", "finished", duration_ms="long")
+        audit(home, store, 33, "e", "started")
+        for number, odd in enumerate(({"occurred_at": "x"}, {"session_id": "no"}, {"agent_id": None}, {"kind": "run"})):
+            audit(home, store, 40 + number, "f", "finished", **odd)
+        audit(home, store, 50, None, "finished")
+    run(home)
+    stored = TrajectoryEvent.objects.using("agent_main").order_by("seq")
+    assert [(step.created_at - T0, step.about.get("durationMs"), step.about["status"]) for step in stored] == [
+        *((9, 7, "failed"), (30, 29, "succeeded"), (31, 5, "succeeded"), (32, None, "succeeded")),
+    ]
+    with home.state() as store:
+        audit(home, store, 60, "e", "finished")
+    run(home)
+    assert [step.about.get("durationMs") for step in stored.all()] == [7, 29, 5, None, 27]
+    with home.state() as store:
+        store.execute("DELETE FROM audit_events WHERE sequence < 60")
+    run(home)
+    assert stored.all().count() == 5, "what OpenClaw removes from its log stays here"
+
+
+@pytest.mark.skipif(not HOME.exists(), reason="the recorded home is not on this machine")
+def test_the_ends_of_a_real_home_are_those_of_its_calls(real_files, as_stranger):
+    collect.run({"source": str(HOME), "include_deleted": True}, Progress())
+    ends, results = {}, {}
+    for agent in ("main", "research"):
+        for step in TrajectoryEvent.objects.using(f"agent_{agent}").filter(type="tool.action.finished"):
+            ends[step.about["toolCallId"]] = step.about
+        for event in TranscriptEvent.objects.using(f"agent_{agent}").filter(kind="tool_result"):
+            call = event.record["message"]["toolCallId"]
+            results[f"sha256:{hashlib.sha256(call.encode()).hexdigest()}"] = event
+    assert len(ends) == 36 and ends.keys() <= results.keys()
+    assert all(0 <= end["durationMs"] < 60_000 for end in ends.values())
+    # The log adds no failure: what it calls failed is flagged in the transcript, and exit codes it does not know.
+    failed = {call for call, end in ends.items() if end["status"] != "succeeded"}
+    flagged = {call for call in ends if results[call].is_failed}
+    assert len(failed) == 1 and failed < flagged
+    assert re.search(r"p50 \d+ ms, p95 \d+ ms", as_stranger.get("/agents/main/").text)

@@ -97,11 +97,11 @@ def test_tables_with_rows_that_are_not_read_are_named(home):
         values = {"session_key": "k", "session_id": ONE, "message_id": "r1", "emoji": "+1", "identity_id": "i"}
         home.insert(store, "session_reactions", **values, created_at=T0)
     with home.state() as store:
-        store.execute("CREATE TABLE audit_events (id INTEGER)")  # without a row it is not named
+        store.execute("CREATE TABLE update_runs (id INTEGER)")  # without a row it is not named
     result = run(home)
     words = "Not read of agents/main/agent/openclaw-agent.sqlite: session_reactions (1 row)."
     assert words in report.in_words(result)
-    assert "audit_events" not in report.in_words(result)
+    assert "update_runs" not in report.in_words(result)
     assert words in report.in_words(run(home)), "also when nothing is new"
 
 

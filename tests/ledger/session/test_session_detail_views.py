@@ -110,25 +110,6 @@ class TestOrigins:
         page = get_text(client.get(PAGE))
         assert '<a href="/agents/ada/sessions/parent/">The &lt;b&gt;parent</a>' in page
 
-    def test_a_call_leads_to_the_session_it_started(self, client):
-        SessionFactory(id="child", session_key="agent:ada:subagent:u-1")
-        output = '{"status":"accepted","childSessionKey":"agent:ada:subagent:u-1","runId":"x"}'
-        store_session(
-            user("go"),
-            assistant("", ("c", "sessions_spawn", {"task": "t"})),
-            result("c", output, name="sessions_spawn"),
-        )
-        assert 'href="/agents/ada/sessions/child/"' in get_text(client.get(PAGE))
-
-    @pytest.mark.parametrize(
-        "output", ["[]", "{", '{"childSessionKey":3}', '{"childSessionKey":"agent:../x:subagent:y"}']
-    )
-    def test_odd_answers_lead_nowhere(self, client, output):
-        store_session(
-            user("go"), assistant("", ("c", "sessions_spawn", {})), result("c", output, name="sessions_spawn")
-        )
-        assert "View sub-agent session" not in get_text(client.get(PAGE))
-
     @pytest.mark.parametrize("metadata", ["[]", '"spawnedBy"', '{"spawnedBy":7}', '{"spawnedBy":{"a":1}}'])
     def test_odd_indexes_stop_nothing(self, client, metadata):
         session = store_session(*working_turns(1))
