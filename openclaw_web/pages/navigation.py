@@ -130,7 +130,8 @@ ROOMS = (
         (
             (Page("operations:system", _("Problems"), "operator"),),
             (
-                Page("collecting:skipped_list", _("Imports")),
+                Page("collecting:import_summary", _("Imports")),
+                Page("collecting:skipped_list", _("Skipped sources")),
                 Page("collecting:rejected_list", _("Rejected records")),
                 Page("collecting:folder_choose", _("Import a folder"), "admin"),
             ),

@@ -81,6 +81,7 @@ ROWS = (
     Page("automation:cron_detail", "viewer", "cron/{cron}/", "{cron_name}", 9, ONE),
     Page("automation:cron_list", "viewer", "cron/", "Scheduled tasks of {agent}", 6, PLAIN),
     Page("automation:subagent_list", "viewer", "subagents/", "Sub-agents of {agent}", 5, PLAIN),
+    Page("collecting:import_summary", "viewer", "/operations/imports/", "Imports", 13, ONE),
     Page("collecting:rejected_list", "viewer", "/operations/rejected/", "Rejected records", 3, PLAIN, on="rejected"),
     Page("collecting:skipped_list", "viewer", "/operations/skipped/", "Skipped sources", 5, PLAIN, on="skipped"),
     apart("datasets:decision_verdict", "viewer", "a part of a page; tests/datasets/kinds looks at it"),
