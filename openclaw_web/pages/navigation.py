@@ -74,12 +74,12 @@ ROOMS = (
         (
             (Page("ledger:session_list", _("Sessions"), below=("/checkpoints/",)),),
             (Page("ledger:turn_list", _("Turns")),),
-            (Page("ledger:event_list", _("Records")),),
+            (Page("ledger:event_list", _("Transcript records")),),
             (Page("ledger:error_list", pgettext_lazy("entry of the menu", "Errors")),),
             (
                 Page("artifacts:artifact_list", _("Tool outputs")),
-                Page("ledger:savings", _("Savings")),
-                Page("operations:lint_list", _("Lint")),
+                Page("ledger:savings", _("Avoidable tokens")),
+                Page("operations:lint_list", _("Costly instructions")),
             ),
         ),
     ),
@@ -106,9 +106,9 @@ ROOMS = (
             (Page("overview:memory_list", _("In prompts")),),
         ),
         gear=(
-            Page("gate:own_gate", _("Built-in gate")),
-            Page("guardian:own_guardian", _("Built-in guardian")),
-            Page("guardian:opted_out", _("Opted out")),
+            Page("gate:own_gate", _("This site's gate")),
+            Page("guardian:own_guardian", _("This site's guardian")),
+            Page("guardian:opted_out", _("Lines of people who opted out")),
         ),
     ),
     Room(
@@ -151,7 +151,7 @@ ROOMS = (
             ),
             (Page("people:settings", _("Settings"), "admin"), Page("api:openapi-view", _("API"))),
             (Page("episodes:scope_list", _("Ledger")),),
-            (Page("ledger:stored_list", _("Databases")),),
+            (Page("ledger:stored_list", _("OpenClaw databases")),),
         ),
     ),
 )

@@ -23,13 +23,13 @@ def home(tmp_path):
 
 def test_what_was_found_and_what_was_not(as_admin, home):
     empty = as_admin.get(IMPORTS)
-    assert "Nothing imported yet" in empty.text and "Show Today" in empty.text
+    assert "Nothing imported yet" in empty.text and "Import a folder" in empty.text
     home.write("workspace/MEMORY.md", "- Tea\n")
     run(home)
     text = " ".join(re.sub("<[^>]+>", " ", as_admin.get(IMPORTS).text).split())
     assert f"1 agent in {home.root}" in text
     assert "main " in text and "MEMORY.md USER.md, SOUL.md, IDENTITY.md, TOOLS.md" in text
-    assert "USER.md, SOUL.md, IDENTITY.md, TOOLS.md of the agent main" in text
+    assert "main: USER.md, SOUL.md, IDENTITY.md, TOOLS.md" in text
     assert "Logs and databases of the Reflection plugin" in text and "Scheduled tasks" in text
 
 

@@ -55,7 +55,7 @@ def page(tmp_path, migrated, browser):
 
 
 def test_from_the_scopes_to_a_redaction_and_its_proof(page):
-    page.get_by_role("button", name="Give out").click()
+    page.get_by_role("button", name="Create a proof").click()
     head = page.locator("code[id^=head-]").inner_text()
     assert re.fullmatch(r"10:[0-9a-f]{64}", head)
     page.get_by_role("link", name="global", exact=True).click()

@@ -23,9 +23,12 @@ ROOMS = {
     "Conversations": {
         "Sessions": (f"{ADA}/sessions/", {}),
         "Turns": (f"{ADA}/turns/", {}),
-        "Records": (f"{ADA}/events/", {}),
+        "Transcript records": (f"{ADA}/events/", {}),
         "Errors": (f"{ADA}/errors/", {}),
-        "Tool outputs": (f"{ADA}/artifacts/", {"Savings": f"{ADA}/savings/", "Lint": f"{ADA}/lint/"}),
+        "Tool outputs": (
+            f"{ADA}/artifacts/",
+            {"Avoidable tokens": f"{ADA}/savings/", "Costly instructions": f"{ADA}/lint/"},
+        ),
     },
     "Memory": {
         "Files": (f"{ADA}/files/", {"Who wrote": f"{ADA}/writes/blame/MEMORY.md/"}),
@@ -54,8 +57,12 @@ ROOMS = {
     "System": {
         "Problems": ("/operations/", {}),
         "Imports": (
-            "/operations/skipped/",
-            {"Rejected records": "/operations/rejected/", "Import a folder": "/operations/folder/"},
+            "/operations/imports/",
+            {
+                "Skipped sources": "/operations/skipped/",
+                "Rejected records": "/operations/rejected/",
+                "Import a folder": "/operations/folder/",
+            },
         ),
         "Jobs": ("/operations/jobs/", {}),
         "Doctor": ("/operations/doctor/", {}),
@@ -74,13 +81,13 @@ ROOMS = {
         ),
         "Settings": ("/operations/settings/", {"API": "/api/v1/docs"}),
         "Ledger": (f"{ADA}/episodes/", {}),
-        "Databases": (f"{ADA}/stored/", {}),
+        "OpenClaw databases": (f"{ADA}/stored/", {}),
     },
 }
 GEAR = {
-    "Built-in gate": f"{ADA}/gate/own/",
-    "Built-in guardian": f"{ADA}/writes/own/",
-    "Opted out": f"{ADA}/writes/opted-out/",
+    "This site's gate": f"{ADA}/gate/own/",
+    "This site's guardian": f"{ADA}/writes/own/",
+    "Lines of people who opted out": f"{ADA}/writes/opted-out/",
 }
 TABS = [(room, tab) for room, tabs in ROOMS.items() for tab in tabs]
 OF_ADA = [(room, tab) for room, tab in TABS if ROOMS[room][tab][0].startswith(ADA)]
@@ -89,17 +96,28 @@ BELOW = {
     "/agents/ada/writes/blame/USER.md/": ("Memory", "Files", "Who wrote"),
     "/agents/ada/writes/own/proposals/": ("Memory", "Writes", "Proposals"),
     "/agents/ada/gate/calls/": ("Memory", "Decisions", "Calls"),
-    "/agents/ada/lint/": ("Conversations", "Tool outputs", "Lint"),
+    "/agents/ada/lint/": ("Conversations", "Tool outputs", "Costly instructions"),
     "/review/keys/": ("Training", "Queue", None),
     "/datasets/statistics/": ("Training", "Samples", "Statistics"),
     "/benchmarks/": ("Training", "Datasets", "Benchmarks"),
+    "/operations/skipped/": ("System", "Imports", "Skipped sources"),
     "/operations/rejected/": ("System", "Imports", "Rejected records"),
     "/operations/audit/": ("System", "People", "Audit log"),
     "/account/": ("System", "People", "Your account"),
 }
 SYSTEM = {
-    "viewer": ["Imports", "Jobs", "API tokens", "API", "Ledger", "Databases"],
-    "operator": ["Problems", "Imports", "Jobs", "Doctor", "Backups", "API tokens", "API", "Ledger", "Databases"],
+    "viewer": ["Imports", "Jobs", "API tokens", "API", "Ledger", "OpenClaw databases"],
+    "operator": [
+        "Problems",
+        "Imports",
+        "Jobs",
+        "Doctor",
+        "Backups",
+        "API tokens",
+        "API",
+        "Ledger",
+        "OpenClaw databases",
+    ],
     "admin": list(ROOMS["System"]),
 }
 # Of each capability: the tabs that go with it.
@@ -225,7 +243,7 @@ def test_tabs_of_disabled_capabilities_are_left_out(as_admin, ada, settings, nam
     menus = [read_menus(answer.text) for answer in answers if answer.status_code == 200]
     labels = {link.label for menu in menus for link in menu.tabs}
     # Another room has files as well, and savings need no artifacts.
-    others = {"guardian": {"Files"}, "datasets": {"Files"}, "artifacts": {"Savings"}}.get(name, set())
+    others = {"guardian": {"Files"}, "datasets": {"Files"}, "artifacts": {"Avoidable tokens"}}.get(name, set())
     assert labels == {tab for _room, tab in TABS} - DISABLED[name] | others
     rooms = {link.label for menu in menus for link in menu.rooms}
     assert rooms == ROOMS.keys() - ({"Training"} if name == "datasets" else set())
