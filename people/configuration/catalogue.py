@@ -111,7 +111,7 @@ IMPORT = {
     "collector.optedOutSenders": lines([], _("a list of texts")).with_words(
         _("Senders to leave out"),
         _("Not imported: messages of these sender IDs or names, and answers to them. One per line; empty = none."),
-        _("Lines that they left in memory files are under Writes, Opted out, of each agent."),
+        _("Lines that they left in memory files are listed for each agent, behind the gear of Memory."),
     ),
     "collector.includeDeleted": switch(False).with_words(
         _("Import reset and deleted sessions"),
