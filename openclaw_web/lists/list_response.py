@@ -82,7 +82,7 @@ def render_list(request, template, declaration, *, agent=None, filters=None, wor
         **declaration.beside(filters),
     }
     has_more = page or page.is_partial or context["elsewhere"]
-    context["is_empty"] = not (has_more or filters.chosen or typed or request.htmx)
+    context["is_empty"] = not (has_more or filters.chosen or typed)
     response = render_page(request, template, context, partial="list_part", status=status)
     if request.htmx:  # the form sends its empty fields as well
         response["HX-Push-Url"] = request.get_full_path() if problems else request.path + filters.query
