@@ -1,18 +1,25 @@
-"""The folder that an admin types on the page, and what an import would find in it. Nothing is stored here."""
+"""The content of OpenClaw folders: of one that an admin types, and of imported ones. Nothing is stored here."""
 
 import stat
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
 from django import forms
+from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agents import homes
+from agents import homes, unread_parts
 from agents.layout.home_agents import read_home
 from agents.layout.places import find_access_problem
+from agents.models import Agent, CollectorSource, SkippedSource
 from guardian.files import MEMORY_FILES
+from guardian.standing import State
 from openclaw_web.errors import Refused
+from overview.models import AgentSummary, MemoryStanding
+
+from .inventory.words import REASON_WORDS
 
 LONGEST_PATH = 1_000  # characters
 MOST_AGENTS = 200  # shown
@@ -20,10 +27,10 @@ MOST_AGENTS = 200  # shown
 
 @dataclass(frozen=True, slots=True)
 class FoundAgent:
-    """An agent of a folder: its transcripts, whether it has a database, and its memory files by name."""
+    """An agent of a folder: its transcripts or imported sessions, and its memory files by name."""
 
     name: str
-    transcripts: int
+    count: int
     has_database: bool
     workspace: str
     memory_files: tuple[str, ...]
@@ -75,6 +82,45 @@ def _look_at(agent, notes):
         sum(".jsonl" in name for name in names),
         bool(agent.databases),
         str(agent.workspace or agent.written),
-        tuple(name for name in MEMORY_FILES if name in files),
-        tuple(name for name in MEMORY_FILES if name not in files),
+        *_split(files),
+    )
+
+
+def read_imported_homes() -> list[FoundHome]:
+    """Read what imports found in each folder, from the rows that they stored. No folder is opened."""
+    sources = CollectorSource.objects.order_by("root", "path")
+    counts = dict(AgentSummary.objects.values_list("agent_id", "session_count"))
+    workspaces = dict(Agent.objects.values_list("agent_id", "workspace"))
+    databases = set(sources.filter(kind=CollectorSource.Kind.DATABASE).values_list("agent_id", flat=True))
+    files = set(MemoryStanding.objects.exclude(state=State.MISSING).values_list("agent_id", "file_name"))
+    read = sources.filter(kind=CollectorSource.Kind.WORKSPACE_FILE).values_list("agent_id", "path")
+    files |= {(name, Path(path).name) for name, path in read}
+    agents = defaultdict(list)
+    for root, name in sources.filter(kind=CollectorSource.Kind.AGENT).values_list("root", "agent_id"):
+        split = _split({file for owner, file in files if owner == name})
+        agents[root].append(FoundAgent(name, counts.get(name, 0), name in databases, workspaces.get(name, ""), *split))
+    return [FoundHome(root, rows[:MOST_AGENTS], len(rows), _describe_unread(root)) for root, rows in agents.items()]
+
+
+def count_left_out() -> list[tuple[str, str, int]]:
+    """Count what the last imports skipped: reasons with their words, the most frequent first."""
+    reasons = SkippedSource.objects.values_list("reason").annotate(count=Count("source_key"))
+    return [(reason, REASON_WORDS.get(reason, reason), count) for reason, count in reasons.order_by("-count", "reason")]
+
+
+def has_plugin_files() -> bool:
+    """Return whether an import read a log or a database of the Reflection plugin."""
+    logs = (CollectorSource.Kind.REFLECTION_LOG, CollectorSource.Kind.GUARDIAN_LOG)
+    return CollectorSource.objects.filter(Q(kind__in=logs) | Q(path__endswith="/reflection.db")).exists()
+
+
+def _describe_unread(root):
+    sentences = (unread_parts.describe_unread(*parts) for parts in unread_parts.find_parts(Path(root)).items())
+    return [sentence for sentence in sentences if sentence]
+
+
+def _split(files):
+    """Return the memory files that are among some files, and those that are not."""
+    return tuple(name for name in MEMORY_FILES if name in files), tuple(
+        name for name in MEMORY_FILES if name not in files
     )

@@ -1,11 +1,12 @@
 """Pages of imports: start one, rejected records and skipped sources."""
 
 from django.conf import settings
-from django.db.models import Q
+from django.db.models import Q, Sum
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from agents.models import Agent
+from automation.models import CronJob
 from jobs import services as jobs
 from jobs.notices import redirect_after_start
 from ledger.lists.rejected_list import REJECTED
@@ -17,7 +18,7 @@ from openclaw_web.pages.not_found_page import MissingPart
 from openclaw_web.pages.roles import needs
 from overview.models import AgentSummary
 
-from .folder_choice import FolderForm, find_home
+from .folder_choice import FolderForm, count_left_out, find_home, has_plugin_files, read_imported_homes
 from .skipped_list import SKIPPED
 
 
@@ -27,6 +28,22 @@ def collect_start(request):
     """Queue an import of the configured home and go to the new or active job."""
     job = jobs.start("collect", {"source": str(settings.STATE_DIR)}, by=request.user.username)
     return redirect_after_start(request, job)
+
+
+@require_safe
+@needs("viewer")
+def import_summary(request):
+    """What imports found in each folder, what they left out and why, and what is not there."""
+    sums = AgentSummary.objects.aggregate(
+        sessions=Sum("session_count"), turns=Sum("turn_count"), rejected=Sum("rejected_count")
+    )
+    context = {
+        "homes": read_imported_homes(),
+        "sums": sums,
+        "left_out": count_left_out(),
+        "has_plugin": has_plugin_files(),
+    }
+    return render_page(request, "collecting/import_summary.html", context | {"has_tasks": CronJob.objects.exists()})
 
 
 @require_safe

@@ -22,7 +22,7 @@ def status_word(status):
 
 
 def type_word(sample_type):
-    """`annotated_turn` as “Annotated turn”."""
+    """`annotated_turn` as “Whole turn”."""
     return TYPE_WORDS.get(sample_type, sample_type)
 
 

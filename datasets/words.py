@@ -13,10 +13,10 @@ UNDONE = "undone"  # a sample without a status: its only verdict was undone
 # In the order of the statuses.
 STATUS_WORDS = {status: states.word(status) for status in DatasetSample.Status}
 TYPE_WORDS = {
-    DatasetSample.Type.ANNOTATED_TURN: _("Annotated turn"),
-    DatasetSample.Type.MEMORY_GATE_POSITIVE: _("Memory gate, positive"),
-    DatasetSample.Type.MEMORY_GATE_NEGATIVE: _("Memory gate, negative"),
-    DatasetSample.Type.WRITE_GUARDIAN_DECISION: _("Write guardian decision"),
+    DatasetSample.Type.ANNOTATED_TURN: _("Whole turn"),
+    DatasetSample.Type.MEMORY_GATE_POSITIVE: _("Decision to remember"),
+    DatasetSample.Type.MEMORY_GATE_NEGATIVE: _("Decision to remember nothing"),
+    DatasetSample.Type.WRITE_GUARDIAN_DECISION: _("Memory write"),
 }
 # OpenClaw's own prompts (datasets.turn_facts): values of the column `prompted_by`.
 PROMPT_WORDS = INJECTED_WORDS | {"silent": _("Silent reply")}

@@ -82,7 +82,7 @@ EVENTS = List(
         uncounted=_("Events of %(agent)s"),
         none=_("No events in this scope"),
         how=_("Events appear here when they are captured, imported or appended."),
-        command="openclaw-web collect",
+        is_imported=True,
         icon="queue-list",
     ),
     filters=EventFilters,

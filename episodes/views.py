@@ -72,9 +72,9 @@ def capture_set(request, agent):
 def head_give_out(request, agent):
     """Give out the head of the ledger, which the page then shows."""
     if not heads.read_head(agent.db).last_id:
-        raise Refused(_("This ledger has no events yet, so it has no head."))
+        raise Refused(_("This ledger has no events yet: there is nothing to prove."))
     heads.release(agent, ON_SCREEN, by=request.user.username)
-    sentence = _("The head was given out. Copy it, and keep it outside of this machine.")
+    sentence = _("The proof was created. Copy it, and keep it outside of this machine.")
     return redirect_after_post(request, sentence, to=_get_scopes_address(agent))
 
 

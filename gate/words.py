@@ -12,7 +12,7 @@ SMALLEST = 0.0001  # US dollars
 ORIGIN_WORDS = {
     Origin.RECORDED: _("Recorded"),
     Origin.IMPORTED: states.word("imported"),
-    Origin.OWN: _("Built-in gate"),
+    Origin.OWN: _("This site's gate"),
 }
 MATCH_WORDS = {
     Match.GIVEN: _("Recorded by the plugin"),
@@ -31,7 +31,7 @@ SOURCE_WORDS = {
     Source.API: _("API"),
     Source.LOG: _("Log of the plugin"),
     Source.DATABASE: _("Database of the plugin"),
-    Source.OWN: _("Built-in gate"),
+    Source.OWN: _("This site's gate"),
 }
 
 

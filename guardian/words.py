@@ -16,7 +16,7 @@ ORIGIN_WORDS = {
     Origin.RECORDED: _("Recorded"),
     Origin.IMPORTED: states.word("imported"),
     Origin.UNATTRIBUTED: _("Unattributed"),
-    Origin.OWN: _("Built-in guardian"),
+    Origin.OWN: _("This site's guardian"),
     Origin.ROLLBACK: _("Rollback"),
     Origin.AGENT: _("Agent"),
 }

@@ -44,7 +44,7 @@ MEMORY = List(
         uncounted=_("Memory files"),
         none=_("No memory files yet"),
         how=_("An import lists here whether the prompts of each agent hold its memory files."),
-        command="openclaw-web collect",
+        is_imported=True,
         icon="check-circle",
     ),
     filters=MemoryFilters,

@@ -3,6 +3,7 @@
 from django.contrib.auth.decorators import login_not_required
 from django.db import DEFAULT_DB_ALIAS
 from django.http import HttpResponse
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_safe
 from django_htmx.http import trigger_client_event
 
@@ -11,9 +12,10 @@ from agents.claims import find_home_names
 from agents.decorators import agent_view_for
 from openclaw_web.lists.declaration import shows
 from openclaw_web.lists.list_response import render_list
-from openclaw_web.pages.html import render_page
+from openclaw_web.pages.html import redirect_to, render_page
 from openclaw_web.pages.roles import needs
 from openclaw_web.sqlite import statements
+from people.authentication.sign_ins import FIRST_VISIT
 
 from .activity import COLUMNS, RANGE_COLUMNS, read_agent_rows, read_summaries, sort_rows, sum_rows
 from .first_page import context
@@ -26,6 +28,8 @@ from .ranges import read_range
 def overview(request, agent):
     """Show problems, the sums of a range, and a row for each agent; or the page of one agent."""
     values = context.build_context(request.GET, request.user, agent)
+    if values["agents"] and not values["first_import"] and request.session.pop(FIRST_VISIT, False):
+        return redirect_to(request, reverse("collecting:import_summary"))
     response = render_page(request, "overview/overview.html", values)
     # During a first import the page polls itself; the event refreshes the numbers in the rail with it.
     return trigger_client_event(response, "judged") if request.htmx else response

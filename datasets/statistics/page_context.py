@@ -1,5 +1,6 @@
 """Context of the page of statistics: numbers as text, with links to their samples."""
 
+from itertools import dropwhile
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -34,7 +35,8 @@ class Cell(NamedTuple):
 
 def build_page_context(statistics: Statistics) -> dict[str, Any]:
     """Build the context of the page."""
-    parts = statistics.read_parts()
+    # The axis begins with the first day that has something.
+    parts = list(dropwhile(lambda part: not (part.created or part.verdicts), statistics.read_parts()))
     statuses = [status for status in STATUS_WORDS if statistics.by_status[status]]
     has_undone = bool(statistics.by_status[UNDONE_STATUS])
     # Verdicts by day or week: approvals, rejections and others.
@@ -137,7 +139,7 @@ def _build_labeller_row(labeller: Labeller) -> dict[str, Any]:
         "approved": number(labeller.verdicts[APPROVED]),
         "rejected": number(labeller.verdicts[REJECTED]),
         "share": "–" if share is None else f"{100 * share:.0f}%",
-        "seconds": "–" if seconds is None else duration(seconds * 1000),
+        "seconds": "–" if not seconds else duration(seconds * 1000),
     }
 
 

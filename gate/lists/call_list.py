@@ -71,7 +71,7 @@ CALLS = List(
         uncounted=_("Gate calls of %(agent)s"),
         none=_("No calls yet"),
         how=_("Calls of models for the memory gate appear here, with those that failed."),
-        command="openclaw-web collect",
+        is_imported=True,
         icon="signal",
     ),
     filters=CallFilters,

@@ -99,7 +99,7 @@ DECISIONS = List(
         uncounted=_("Decisions of %(agent)s"),
         none=_("No decisions yet"),
         how=_("What the memory gate decides appears here when the plugin records it, or after an import of its logs."),
-        command="openclaw-web collect",
+        is_imported=True,
         icon="funnel",
     ),
     filters=DecisionFilters,

@@ -42,8 +42,8 @@ NEW_TURNS = AutoRun(
 )
 JOB = Kind(
     run=NEW_TURNS.run,
-    label=gettext_lazy("Built-in gate: new turns"),
-    audit_text=gettext_lazy("started the built-in gate for new turns"),
+    label=gettext_lazy("This site's gate: new turns"),
+    audit_text=gettext_lazy("started this site's gate for new turns"),
     cancel_text=gettext_lazy("Decisions so far are kept; the next run continues."),
     schedule=NEW_TURNS.every,
 )

@@ -101,8 +101,8 @@ def summary(agent: Agent, gate: Gate, batch: Batch, turn_ids: Sequence[str], sin
 
 JOB = Kind(
     run=run,
-    label=gettext_lazy("Built-in gate"),
-    audit_text=gettext_lazy("started the built-in gate"),
+    label=gettext_lazy("This site's gate"),
+    audit_text=gettext_lazy("started this site's gate"),
     cancel_text=gettext_lazy("Decisions so far are kept; turns without one can be judged by another run."),
     page=RUNNER.page,
     page_params=("agent",),

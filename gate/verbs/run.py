@@ -10,7 +10,7 @@ from ..runner import job, plans
 from ..runner.turn_selection import TurnChoice
 from . import model_verbs
 
-HELP = gettext_lazy("Have turns judged by the built-in gate. Without --yes, only show what would be sent.")
+HELP = gettext_lazy("Have turns judged by this site's gate. Without --yes, only show what would be sent.")
 EXAMPLES = ("reflection gate run --limit 20", "reflection gate run --since 2026-03-01 --yes")
 
 

@@ -122,7 +122,7 @@ WRITES = List(
         uncounted=_("Writes of %(agent)s"),
         none=_("No writes yet"),
         how=_("Writes to memory files appear here when the plugin records them, or after an import."),
-        command="openclaw-web collect",
+        is_imported=True,
         icon="pencil-square",
     ),
     filters=AuditFilters,

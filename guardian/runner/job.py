@@ -167,8 +167,8 @@ def summary(agent: Agent, batch: Batch, since: int, run_id: str | None = None) -
 
 JOB = Kind(
     run=run,
-    label=gettext_lazy("Built-in guardian"),
-    audit_text=gettext_lazy("started the built-in guardian"),
+    label=gettext_lazy("This site's guardian"),
+    audit_text=gettext_lazy("started this site's guardian"),
     cancel_text=gettext_lazy("Proposals so far are kept; facts without one can be handled by another run."),
     page=RUNNER.page,
     page_params=("agent",),
@@ -211,8 +211,8 @@ NEW_FACTS = AutoRun(
 )
 NEW_FACTS_JOB = Kind(
     run=NEW_FACTS.run,
-    label=gettext_lazy("Built-in guardian: new facts"),
-    audit_text=gettext_lazy("started the built-in guardian for new facts"),
+    label=gettext_lazy("This site's guardian: new facts"),
+    audit_text=gettext_lazy("started this site's guardian for new facts"),
     cancel_text=gettext_lazy("Writes and proposals so far are kept; the next run continues."),
     schedule=NEW_FACTS.every,
 )

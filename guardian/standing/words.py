@@ -20,7 +20,7 @@ LABELS = {
     State.MISSING: states.STATES["missing"].word,
     State.LEFT_OUT: gettext_lazy("Left out of the prompt"),
     State.WILL_BE_LEFT_OUT: gettext_lazy("Will be left out"),
-    State.NO_RECORD: gettext_lazy("In the prompt, no record"),
+    State.NO_RECORD: gettext_lazy("In the prompt, writer unknown"),
     State.NO_REPORT: gettext_lazy("No report"),
     State.LINKED: gettext_lazy("Linked"),
     State.NOT_KNOWN: gettext_lazy("Not known"),

@@ -13,7 +13,7 @@ from openclaw_web.commands.verbs import BY
 from ..runner import job, plans
 from ..runner.fact_selection import FactChoice
 
-HELP = gettext_lazy("Have writes proposed by the built-in guardian. Without --yes, only show what would be sent.")
+HELP = gettext_lazy("Have writes proposed by this site's guardian. Without --yes, only show what would be sent.")
 EXAMPLES = ("reflection guardian run --limit 5", "reflection guardian run --since 2026-03-01 --yes")
 FAULTS = ("left", "unanswered", "failed")  # counts of a result that make it a partial one
 

@@ -11,7 +11,7 @@ from ..files import MEMORY_FILES
 from ..runner import job, plans
 from .propose import FAULTS, describe_fact_plan
 
-HELP = gettext_lazy("Have a write proposed again by the built-in guardian. Without --yes, only show what is sent.")
+HELP = gettext_lazy("Have a write proposed again by this site's guardian. Without --yes, only show what is sent.")
 EXAMPLES = (
     'reflection guardian retry ID --fact "Likes tea." --yes',
     "reflection guardian retry ID --file USER.md",

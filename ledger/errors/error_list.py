@@ -96,7 +96,7 @@ ERRORS = List(
         uncounted=gettext_lazy("Errors"),
         none=gettext_lazy("No errors yet"),
         how=gettext_lazy("An import lists here failed calls of tools and models, grouped by their message."),
-        command="openclaw-web collect",
+        is_imported=True,
         icon="check-circle",
     ),
     filters=ErrorFilters,

@@ -124,7 +124,7 @@ EVENTS = List(
     words=replace(
         SESSIONS.words,
         counted=ngettext_lazy("%(shown)s record of %(agent)s", "%(shown)s records of %(agent)s", "count"),
-        uncounted=_("Records of %(agent)s"),
+        uncounted=_("Transcript records of %(agent)s"),
         none=_("No records yet"),
     ),
     filters=EventFilters,

@@ -28,14 +28,15 @@ Column = tuple[str, Text, bool] | tuple[str, Text, bool, str]
 class Words:
     """Texts of a list: number of rows, title, and texts of an empty list.
 
-    `counted` is a lazy plural of `count`, with `shown` as the number in words.
+    `counted` is a lazy plural of `count`, with `shown` as the number in words. With `is_imported` an empty list
+    leads to the imports.
     """
 
     counted: Text
     uncounted: Text
     none: Text
     how: Text
-    command: str = ""
+    is_imported: bool = False
     icon: str = ""
 
 

@@ -82,8 +82,8 @@ def render_list(request, template, declaration, *, agent=None, filters=None, wor
         "bar": _build_bar(request.user.saved_views(declaration.on), declaration.on, filters),
         **declaration.beside(filters),
     }
-    is_narrowed = filters.chosen or problems or context["elsewhere"] or request.GET.get("after")
-    context["is_bare"] = not (page or page.is_partial or is_narrowed or request.GET.get("before"))
+    has_more = page or page.is_partial or context["elsewhere"] or request.GET.get("after") or request.GET.get("before")
+    context["is_empty"] = not (has_more or filters.chosen or typed)
     response = render_page(request, template, context, partial="list_part", status=status)
     if request.htmx:  # the form sends its empty fields as well
         response["HX-Push-Url"] = request.get_full_path() if problems else request.path + filters.query

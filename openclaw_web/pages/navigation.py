@@ -77,12 +77,12 @@ ROOMS = (
         (
             (Page("ledger:session_list", _("Sessions"), below=("/checkpoints/",)),),
             (Page("ledger:turn_list", _("Turns")),),
-            (Page("ledger:event_list", _("Records")),),
+            (Page("ledger:event_list", _("Transcript records")),),
             (Page("ledger:error_list", pgettext_lazy("entry of the menu", "Errors")),),
             (
                 Page("artifacts:artifact_list", _("Tool outputs")),
-                Page("ledger:savings", _("Savings")),
-                Page("operations:lint_list", _("Lint")),
+                Page("ledger:savings", _("Avoidable tokens")),
+                Page("operations:lint_list", _("Costly instructions")),
             ),
         ),
     ),
@@ -103,9 +103,9 @@ ROOMS = (
             (Page("guardian:rule_list", _("Rules")),),
         ),
         gear=(
-            Page("gate:own_gate", _("Built-in gate")),
-            Page("guardian:own_guardian", _("Built-in guardian")),
-            Page("guardian:opted_out", _("Opted out")),
+            Page("gate:own_gate", _("This site's gate")),
+            Page("guardian:own_guardian", _("This site's guardian")),
+            Page("guardian:opted_out", _("Lines of people who opted out")),
         ),
     ),
     Room(
@@ -127,7 +127,8 @@ ROOMS = (
         (
             (Page("operations:system", _("Problems"), "operator"),),
             (
-                Page("collecting:skipped_list", _("Imports")),
+                Page("collecting:import_summary", _("Imports")),
+                Page("collecting:skipped_list", _("Skipped sources")),
                 Page("collecting:rejected_list", _("Rejected records")),
                 Page("collecting:folder_choose", _("Import a folder"), "admin"),
             ),
@@ -147,7 +148,7 @@ ROOMS = (
             ),
             (Page("people:settings", _("Settings"), "admin"), Page("api:openapi-view", _("API"))),
             (Page("episodes:scope_list", _("Ledger")),),
-            (Page("ledger:stored_list", _("Databases")),),
+            (Page("ledger:stored_list", _("OpenClaw databases")),),
         ),
     ),
 )

@@ -75,7 +75,7 @@ _WORDS = (
     (_("Being released"), RUNNING, ("building",)),
     (_("Released"), OK, ("released",)),
     (_("Needs review"), WARN, ("needs_review",)),
-    (_("Approved by rule"), OK, ("auto_approved",)),
+    (_("Approved automatically"), OK, ("auto_approved",)),
     # People, what lets them in, and what is switched on.
     (_("Active"), OK, ("active",)),
     (_("Locked"), WARN, ("locked",)),

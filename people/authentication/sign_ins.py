@@ -24,6 +24,7 @@ from . import lockout
 # A link signs in without a password, so no backend has authenticated the person.
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 SESSION_KEY = "sign_in"  # key in the session, for the id of its row here
+FIRST_VISIT = "first_visit"  # key in the session of the first admin, until the first page has shown what was imported
 SEEN_EVERY_MS = 5 * 60_000
 KEPT_MS = 90 * 86_400_000
 AGENT_CHARACTERS = 300
@@ -52,6 +53,8 @@ def begin_sign_in(request: HttpRequest, user: User, *, how: str) -> SignIn:
             expires_at=now + settings.SESSION_COOKIE_AGE * 1000,
         )
         request.session[SESSION_KEY] = row.id
+        if how == "first_admin":
+            request.session[FIRST_VISIT] = True
         audit.record(user.username, "signed_in", object_type="user", object_id=user.username, how=how)
     return row
 

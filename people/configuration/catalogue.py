@@ -115,7 +115,7 @@ IMPORT = {
     "collector.optedOutSenders": lines([], _("a list of texts")).with_words(
         _("Senders to leave out"),
         _("Not imported: messages of these sender IDs or names, and answers to them. One per line; empty = none."),
-        _("Lines that they left in memory files are under Writes, Opted out, of each agent."),
+        _("Lines that they left in memory files are listed for each agent, behind the gear of Memory."),
     ),
     "collector.includeDeleted": switch(False).with_words(
         _("Import reset and deleted sessions"),
@@ -147,7 +147,7 @@ GATE = {
         _("Context of a turn"), _("Keeps this many earlier messages with each turn as its context. 0 = none.")
     ),
     "memoryGate.enabled": switch(False).with_words(
-        _("Let the built-in gate decide"),
+        _("Let this site's gate decide"),
         _("Sends new turns of chosen agents to the language model. Off = nothing is sent."),
     ),
     "llm.model": line(
@@ -160,7 +160,7 @@ GATE = {
         _("Tells the model how to decide. Each text is kept as a version. Empty = the built-in prompt."),
     ),
     "memoryGate.tokensPerDay": number(500_000, 0, 1_000_000_000, _("tokens")).with_words(
-        _("Tokens a day"), _("Limit of the built-in gate for each UTC day and agent. 0 = no limit.")
+        _("Tokens a day"), _("Limit of this site's gate for each UTC day and agent. 0 = no limit.")
     ),
     "llm.prices": lines([], _("a list of lines such as gpt-x: 0.25 2.00, one for each model"), _are_prices).with_words(
         _("Prices of models"),
@@ -188,14 +188,14 @@ GUARDIAN = {
         _("Versions to keep of each file"), _("Older versions that nothing refers to are removed.")
     ),
     "writeGuardian.enabled": switch(False).with_words(
-        _("Let the built-in guardian propose writes"),
+        _("Let this site's guardian propose writes"),
         _("Sends facts of decisions, and memory files, to the language model. Off = nothing is sent."),
     ),
     "writeGuardian.steps": number(8, 1, 50, _("steps")).with_words(
         _("Steps for a fact"), _("After this many answers without a result, the model is not asked again about a fact.")
     ),
     "writeGuardian.tokensPerDay": number(500_000, 0, 1_000_000_000, _("tokens")).with_words(
-        _("Tokens a day for writes"), _("Limit of the built-in guardian for each UTC day and agent. 0 = no limit.")
+        _("Tokens a day for writes"), _("Limit of this site's guardian for each UTC day and agent. 0 = no limit.")
     ),
     "writeGuardian.unattendedLinesAdded": number(20, 0, 1000, _("lines")).with_words(
         _("Unattended: added lines"),

@@ -61,7 +61,7 @@ def test_the_tabs_count_each_status(as_admin, ada):
         "Approved": 0,
         "Rejected": 0,
         "Needs review": 0,
-        "Approved by rule": 2,
+        "Approved automatically": 2,
     }
     assert [tab["label"] for tab in page.context["tabs"] if tab["is_current"]] == ["Pending"]
 

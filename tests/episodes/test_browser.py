@@ -55,7 +55,7 @@ def page(tmp_path, migrated, browser):
 
 
 def test_from_the_scopes_to_a_redaction_and_its_proof(page):
-    page.get_by_role("button", name="Give out").click()
+    page.get_by_role("button", name="Create a proof").click()
     head = page.locator("code[id^=head-]").inner_text()
     assert re.fullmatch(r"10:[0-9a-f]{64}", head)
     page.get_by_role("link", name="global", exact=True).click()
@@ -72,7 +72,7 @@ def test_from_the_scopes_to_a_redaction_and_its_proof(page):
     expect(page.locator("#messages")).to_contain_text("9 events were redacted.")
     expect(page.get_by_text("[REDACTED]")).to_have_count(9)
     page.goto("/agents/ada/episodes/")
-    page.get_by_role("button", name="Verify").click()
+    page.get_by_role("button", name="Check the ledger").click()
     expect(page.locator("#messages")).to_contain_text("Unchanged", timeout=120_000)
     page.get_by_role("link", name="kitchen").click()
     expect(page.locator("tbody")).to_contain_text("bread elsewhere")

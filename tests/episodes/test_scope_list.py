@@ -29,7 +29,7 @@ def test_each_scope_has_its_counts_and_times(as_stranger, ada):
 def test_an_agent_without_events_hears_what_will_be_here(as_stranger, ada):
     page = get_text(as_stranger.get(PAGE))
     assert "No events yet" in page and "An event captured here and one imported from openclaw-mem are two rows." in page
-    assert "Give out" not in page and "Save capture" not in page
+    assert "Create a proof" not in page and "Save capture" not in page
 
 
 def test_an_admin_sets_capture(as_admin, ada):

@@ -120,4 +120,4 @@ def test_lines_that_several_writes_share_are_of_each_of_them(ada, turns):
 def test_whoever_saves_who_opted_out_is_told_where_their_lines_are(as_admin):
     fields = settings_page.read_form(as_admin) | {"collector.optedOutSenders": "tom"}
     answer = as_admin.post(settings_page.SAVE, fields, follow=True)
-    assert "Lines that they left in memory files are under Writes, Opted out" in get_text(answer)
+    assert "Lines that they left in memory files are listed for each agent" in get_text(answer)

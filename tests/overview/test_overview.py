@@ -84,7 +84,7 @@ def test_a_role_sees_what_it_may_open_and_start(client, each_role):
     text, may = read_page(client), each_role.role in ("operator", "admin")
     assert (reverse("datasets:review") in text) == (each_role.role != "viewer")
     assert (reverse("collecting:collect_start") in text) == may
-    assert f'<a href="{reverse("operations:system" if may else "collecting:skipped_list")}" title="System">' in text
+    assert f'<a href="{reverse("operations:system" if may else "collecting:import_summary")}" title="System">' in text
 
 
 class TestNewSite:

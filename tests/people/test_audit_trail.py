@@ -95,7 +95,7 @@ NO_CONTENT = {
     """,
     "artifacts": "artifact_list",
     "automation": "background_list cron_list subagent_list",
-    "collecting": "folder_choose rejected_list skipped_list",
+    "collecting": "folder_choose import_summary rejected_list skipped_list",
     "datasets": """
         decision_verdict decision_verdicts export_list replay_verdicts review_keys review_waiting sample_list
         samples_bulk session_samples write_verdict write_verdicts finding_lag finding_list finding_texts statistics

@@ -1,3 +1,4 @@
+import html
 import re
 
 import pytest
@@ -135,7 +136,7 @@ def test_the_page_saves_each_setting_at_its_limits(as_admin):
 
 
 def test_it_works(as_admin):
-    page = as_admin.get(PAGE).text
+    page = html.unescape(as_admin.get(PAGE).text)
     for key, known in configuration.KEYS.items():
         assert f'id="{key}"' in page  # the target of links to one setting
         assert str(known.label) in page

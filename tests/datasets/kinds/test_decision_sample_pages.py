@@ -40,7 +40,7 @@ def test_all_that_a_row_will_hold_is_on_the_page(as_reviewer, ada, address):
     for value in ('value="UPDATE_SOUL" selected', 'value="an early bird"', 'value="It lasts."'):
         assert value in page.text
     assert 'name="output"' not in page.text
-    assert "Memory gate, negative" in words
+    assert "Decision to remember nothing" in words
     assert 'href="/agents/ada/gate/d1/"' in page.text
     assert words.index("Turn 2 User question 2") < words.index("Turn 2 Agent answer 2")
 

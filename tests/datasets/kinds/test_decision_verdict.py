@@ -26,7 +26,7 @@ def test_wrong_with_what_would_be_right(as_reviewer):
     assert "Said once. Nobody has said what would have been right" in read_text(answer)
     right = {"correct_decision": "UPDATE_SOUL", "correct_fact": "is an early bird", "correct_reason": "It lasts."}
     answer = give(as_reviewer, "wrong", expected=read_expected(answer), **right)
-    assert "Saved: wrong. Wrong Approved reviewer" in read_text(answer)
+    assert "Saved: wrong. Wrong reviewer" in read_text(answer)
     assert "What would have been right Decision UPDATE_SOUL Fact is an early bird Reason It lasts." in read_text(answer)
     assert 'value="is an early bird"' in answer.text
 

@@ -35,7 +35,7 @@ def test_it_works(case, as_reviewer):
 def test_right_is_said_and_undone_where_the_buttons_are(case, as_reviewer):
     answer = give(as_reviewer, case)
     sample = DatasetSample.objects.get()
-    assert f"{case.kind.words.done['right']} Right Approved reviewer" in read_text(answer)
+    assert f"{case.kind.words.done['right']} Right reviewer" in read_text(answer)
     assert f'href="/samples/{sample.id}/"' in answer.text and read_expected(answer) == sample.label_id
     answer = give(as_reviewer, case, "undo", expected=sample.label_id)
     assert "Undone: “Approved” on “" in read_text(answer)
@@ -59,7 +59,7 @@ def test_wrong_with_what_would_be_right(case, as_reviewer):
     case.check("wrong")
     answer = give(as_reviewer, case, "wrong", expected=DatasetSample.objects.get().label_id, **case.fields)
     case.check("corrected")
-    assert "Approved reviewer" in read_text(answer) and "What would have been right" in read_text(answer)
+    assert "Sample: Approved" in read_text(answer) and "What would have been right" in read_text(answer)
     assert case.correction.reason in read_text(answer)
     # The fields start with the stored correction.
     answer = give(as_reviewer, case, "right", expected=read_expected(answer), **case.fields)
@@ -76,7 +76,7 @@ def test_what_is_refused_is_said_where_the_buttons_are(case, as_reviewer):
     case.judge("wrong", by="somebody")
     answer = give(as_reviewer, case)
     assert answer.status_code == 422
-    assert "somebody chose Needs review" in read_text(answer) and "Wrong Needs review somebody" in read_text(answer)
+    assert "somebody chose Needs review" in read_text(answer) and "Wrong somebody" in read_text(answer)
 
 
 def test_without_scripts_it_is_a_page(case, as_reviewer):
@@ -90,7 +90,7 @@ def test_without_scripts_it_is_a_page(case, as_reviewer):
 def test_viewers_have_no_buttons(case, as_stranger):
     case.judge()
     page = as_stranger.get(case.page)
-    assert "Right Approved ann" in read_text(page) and 'name="verdict"' not in page.text
+    assert "Right ann" in read_text(page) and 'name="verdict"' not in page.text
 
 
 def test_only_of_the_agent(case, as_reviewer, bob):

@@ -18,7 +18,7 @@ def test_it_works(client):
         assert words in page
     assert "notes/today.md" in client.get(STORED, {"kind": "files"}).text
     assert "MEMORY.md" not in client.get("/agents/bob/stored/").text
-    assert "Databases of" in page and "Background work of" not in page
+    assert "OpenClaw databases of" in page and "Background work of" not in page
 
 
 def test_without_anything_it_says_what_will_be_here(client):

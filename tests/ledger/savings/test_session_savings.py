@@ -108,5 +108,5 @@ class TestStates:
 
     def test_it_is_a_tab_of_the_session(self, client):
         store_session(*working_turns(1))
-        assert f'<a href="{SAVINGS}">Savings</a>' in get_text(client.get(PAGE))
-        assert f'<a href="{SAVINGS}" aria-current="page">Savings</a>' in get_text(client.get(SAVINGS))
+        assert f'<a href="{SAVINGS}">Avoidable tokens</a>' in get_text(client.get(PAGE))
+        assert f'<a href="{SAVINGS}" aria-current="page">Avoidable tokens</a>' in get_text(client.get(SAVINGS))

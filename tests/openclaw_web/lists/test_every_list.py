@@ -397,4 +397,6 @@ def test_another_agent_has_none_of_them_and_an_unknown_one_is_not_found(listed):
 def test_an_empty_list_says_what_will_be_here(on, as_admin, ada):
     declaration = find_lists()[on]
     page = as_admin.get(PAGES[on], {name: IDS[name] for name in declaration.filters().PLACE}).text
-    assert str(declaration.words.none) in page and declaration.words.command in page
+    assert str(declaration.words.none) in page
+    assert not any(part in page for part in ('id="line-text"', 'id="boxes"', "Download:"))
+    assert ("Show imports" in page) == declaration.words.is_imported

@@ -23,9 +23,12 @@ ROOMS = {
     "Conversations": {
         "Sessions": (f"{ADA}/sessions/", {}),
         "Turns": (f"{ADA}/turns/", {}),
-        "Records": (f"{ADA}/events/", {}),
+        "Transcript records": (f"{ADA}/events/", {}),
         "Errors": (f"{ADA}/errors/", {}),
-        "Tool outputs": (f"{ADA}/artifacts/", {"Savings": f"{ADA}/savings/", "Lint": f"{ADA}/lint/"}),
+        "Tool outputs": (
+            f"{ADA}/artifacts/",
+            {"Avoidable tokens": f"{ADA}/savings/", "Costly instructions": f"{ADA}/lint/"},
+        ),
     },
     "Memory": {
         "Files": (f"{ADA}/files/", {}),
@@ -51,8 +54,12 @@ ROOMS = {
     "System": {
         "Problems": ("/operations/", {}),
         "Imports": (
-            "/operations/skipped/",
-            {"Rejected records": "/operations/rejected/", "Import a folder": "/operations/folder/"},
+            "/operations/imports/",
+            {
+                "Skipped sources": "/operations/skipped/",
+                "Rejected records": "/operations/rejected/",
+                "Import a folder": "/operations/folder/",
+            },
         ),
         "Jobs": ("/operations/jobs/", {}),
         "Doctor": ("/operations/doctor/", {}),
@@ -71,13 +78,13 @@ ROOMS = {
         ),
         "Settings": ("/operations/settings/", {"API": "/api/v1/docs"}),
         "Ledger": (f"{ADA}/episodes/", {}),
-        "Databases": (f"{ADA}/stored/", {}),
+        "OpenClaw databases": (f"{ADA}/stored/", {}),
     },
 }
 GEAR = {
-    "Built-in gate": f"{ADA}/gate/own/",
-    "Built-in guardian": f"{ADA}/writes/own/",
-    "Opted out": f"{ADA}/writes/opted-out/",
+    "This site's gate": f"{ADA}/gate/own/",
+    "This site's guardian": f"{ADA}/writes/own/",
+    "Lines of people who opted out": f"{ADA}/writes/opted-out/",
 }
 TABS = [(room, tab) for room, tabs in ROOMS.items() for tab in tabs]
 OF_ADA = [(room, tab) for room, tab in TABS if ROOMS[room][tab][0].startswith(ADA)]
@@ -87,17 +94,28 @@ BELOW = {
     "/agents/ada/writes/": ("Memory", "Decisions and writes", None),
     "/agents/ada/writes/own/proposals/": ("Memory", "Decisions and writes", "Proposals"),
     "/agents/ada/gate/calls/": ("Memory", "Decisions and writes", "Calls"),
-    "/agents/ada/lint/": ("Conversations", "Tool outputs", "Lint"),
+    "/agents/ada/lint/": ("Conversations", "Tool outputs", "Costly instructions"),
     "/review/keys/": ("Training", "Queue", None),
     "/datasets/statistics/": ("Training", "Samples", "Statistics"),
     "/benchmarks/": ("Training", "Datasets", "Benchmarks"),
+    "/operations/skipped/": ("System", "Imports", "Skipped sources"),
     "/operations/rejected/": ("System", "Imports", "Rejected records"),
     "/operations/audit/": ("System", "People", "Audit log"),
     "/account/": ("System", "People", "Your account"),
 }
 SYSTEM = {
-    "viewer": ["Imports", "Jobs", "API tokens", "API", "Ledger", "Databases"],
-    "operator": ["Problems", "Imports", "Jobs", "Doctor", "Backups", "API tokens", "API", "Ledger", "Databases"],
+    "viewer": ["Imports", "Jobs", "API tokens", "API", "Ledger", "OpenClaw databases"],
+    "operator": [
+        "Problems",
+        "Imports",
+        "Jobs",
+        "Doctor",
+        "Backups",
+        "API tokens",
+        "API",
+        "Ledger",
+        "OpenClaw databases",
+    ],
     "admin": list(ROOMS["System"]),
 }
 # Of each capability: the tabs that go with it.
@@ -218,12 +236,12 @@ def test_a_page_that_is_refused_has_its_room_and_no_tab(as_stranger):
 @pytest.mark.parametrize("name", DISABLED)
 def test_tabs_of_disabled_capabilities_are_left_out(as_admin, ada, settings, name):
     settings.DISABLED = frozenset({name})
-    pages = ["/", f"{ADA}/sessions/", "/files/", f"{ADA}/gate/", "/samples/", "/operations/jobs/"]
+    pages = ["/", f"{ADA}/sessions/", "/files/", "/gate/", "/samples/", "/operations/jobs/"]
     answers = [as_admin.get(page) for page in pages]
     menus = [read_menus(answer.text) for answer in answers if answer.status_code == 200]
     labels = {link.label for menu in menus for link in menu.tabs}
     # Savings need no artifacts; the writes are the tab without a gate.
-    others = {"gate": {"Writes"}, "artifacts": {"Savings"}}.get(name, set())
+    others = {"gate": {"Writes"}, "artifacts": {"Avoidable tokens"}}.get(name, set())
     assert labels == {tab for _room, tab in TABS} - DISABLED[name] | others
     rooms = {link.label for menu in menus for link in menu.rooms}
     assert rooms == ROOMS.keys() - ({"Training"} if name == "datasets" else set())
