@@ -92,13 +92,14 @@ def read_imported_homes() -> list[FoundHome]:
     counts = dict(AgentSummary.objects.values_list("agent_id", "session_count"))
     workspaces = dict(Agent.objects.values_list("agent_id", "workspace"))
     databases = set(sources.filter(kind=CollectorSource.Kind.DATABASE).values_list("agent_id", flat=True))
-    files = set(MemoryStanding.objects.exclude(state=State.MISSING).values_list("agent_id", "file_name"))
+    agents, files = defaultdict(list), defaultdict(set)
+    standings = MemoryStanding.objects.exclude(state=State.MISSING).values_list("agent_id", "file_name")
     read = sources.filter(kind=CollectorSource.Kind.WORKSPACE_FILE).values_list("agent_id", "path")
-    files |= {(name, Path(path).name) for name, path in read}
-    agents = defaultdict(list)
+    for name, path in (*standings, *read.iterator()):
+        files[name].add(path.rpartition("/")[2])
     for root, name in sources.filter(kind=CollectorSource.Kind.AGENT).values_list("root", "agent_id"):
-        split = _split({file for owner, file in files if owner == name})
-        agents[root].append(FoundAgent(name, counts.get(name, 0), name in databases, workspaces.get(name, ""), *split))
+        about = (counts.get(name, 0), name in databases, workspaces.get(name, ""))
+        agents[root].append(FoundAgent(name, *about, *_split(files[name])))
     return [FoundHome(root, rows[:MOST_AGENTS], len(rows), _describe_unread(root)) for root, rows in agents.items()]
 
 

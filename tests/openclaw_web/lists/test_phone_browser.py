@@ -110,7 +110,7 @@ def test_filters_and_order_are_behind_one_button(visit, has_scripts):
     order.select_option("Created, ascending")
     page.get_by_label("Agent", exact=True).select_option("ada")
     if not has_scripts:
-        page.get_by_role("button", name="Filter", exact=True).click()
+        page.locator("#boxes").get_by_role("button", name="Filter", exact=True).click()
     expect(page.locator("#filter-count b")).to_have_text("1")
     expect(page.locator("[data-rows] tbody tr").first).to_contain_text("Question 0")
     expect(page.get_by_role("link", name="CSV")).to_have_attribute("href", ORDERED)
@@ -150,6 +150,8 @@ def test_the_line_is_completed_by_keys(visit):
     assert_accessible(page)
     page.keyboard.press("Tab")
     expect(line).to_have_value("edited agent:")
+    expect(offers).to_have_count(12)
+    page.keyboard.type("a")
     expect(offers).to_have_text(["agent:ada"])
     page.keyboard.press("ArrowUp")
     page.keyboard.press("Enter")

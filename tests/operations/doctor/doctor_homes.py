@@ -12,7 +12,8 @@ from tests.homes import Home, assistant, result, user
 from tests.operations.backups.backup_homes import run
 from tests.test_databases import GATE_TABLES
 
-TABLES_OF = {"gate": GATE_TABLES, "problems": ("problem_checks", "problems")}
+OF_PROBLEMS = ("problem_checks", "problems", "error_days", "error_sums", "error_groups")
+TABLES_OF = {"gate": GATE_TABLES, "problems": OF_PROBLEMS}
 
 
 # A module uses a fixture by naming it (`home = …`): in a conftest they would hide `home` from all others.
