@@ -4,8 +4,10 @@ Costs are the stored sums of turns and sessions, each counted once however often
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Literal
 
+from django.db import DatabaseError
 from django.db.models import Q
 from django.shortcuts import get_object_or_404
 from pydantic import Field, PrivateAttr
@@ -31,6 +33,7 @@ ENOUGH = MAX_NODES + 1  # rows of one kind: with more of them the tree is full
 SPAWNED = ("subagent", "acp")  # origins of sessions that belong to who started them
 CRON_ACTIONS = ("add", "create", "run")
 LABEL = 200  # characters
+AROUND_MS = 3_600_000  # between a message to a session and the turn that it began
 LIKE = 1_000  # characters of a key, and of a message by which the turn is found that it began
 Place = tuple[str, str, int | None]  # agent, session, turn or all of it
 
@@ -59,7 +62,7 @@ class Node(Schema):
 class Tree(Schema):
     root: Node
     count: int = Field(1, description="of its nodes, the root included")
-    more: int = Field(0, description="at least so many are left out: there are at most 200, on 6 levels")
+    more: int = Field(0, description="at least so many are left out, also of sums: at most 200 are read, on 6 levels")
     started_cost_usd: float = Field(0, description="known cost of all that the root started")
     total_cost_usd: float = Field(0, description="known cost of the root and of all that it started")
     unpriced_tokens: int = Field(0, description="tokens without a known cost, of all of these")
@@ -94,7 +97,7 @@ def _add_started(tree, seen, node, depth):
     for child in _find_started(session, turn):
         if depth >= MAX_DEPTH or tree.count >= MAX_NODES:
             tree.more += 1
-            continue
+            return
         tree.count += 1
         node.children.append(child)
         child.agent_id = child.agent_id or session.agent_id
@@ -125,8 +128,9 @@ def _find_started(session, turn) -> Iterator[Node]:
         node = children.setdefault(task.child_session_key or task.task_id, fresh)
         node.status, node.delivery = node.status or task.status, task.delivery_status
         node.ended_at = node.ended_at or task.ended_at
+    is_hidden = bool(children and consent.read_opted_out())  # nobody can tell whose words the labels are
     for key, node in children.items():
-        node.label = "" if consent.read_opted_out() else node.label[:LABEL]  # nobody can tell whose words they are
+        node.label = "" if is_hidden else node.label[:LABEL]
         # Conversations are not started: a key that names one leads nowhere, and costs nothing.
         for node._session in [child for child in _find_sessions(session, key) if child.origin in SPAWNED] or [None]:
             yield node.model_copy(update={"children": []})
@@ -167,16 +171,21 @@ def _read_call(session, node: Node, facts: Facts, call: ToolCall) -> Iterator[No
             node.delivery = str(run.entry.get("deliveryStatus") or "")
             # A run in a conversation is one of its turns, and nothing says which: only sessions of runs alone count.
             if db := databases.find_alias(run.agent_id):
-                node._session = Session.objects.using(db).filter(id=run.session_id or "", origin="cron").first()
+                rows = Session.objects.using(db).filter(id=run.session_id or "", origin="cron")
+                node._session = next(iter(_read_rows(rows)), None)
             yield node
     elif facts.tool_name == "sessions_send":
         node.kind = "send"
         node.label = str(call.arguments.get("sessionKey") or value.get("sessionKey") or "")[:LIKE]
         text = str(call.arguments.get("message") or "")[:LIKE]
-        for target in _find_sessions(session, node.label) if text else ():
-            turns = target.turns.filter(user_message_content__contains=text)[:ENOUGH]
-            if turn := min(turns, key=lambda turn: abs(turn.created_at - node.started_at), default=None):
-                node._session, node._turn = target, turn
+        about = {"created_at__range": (node.started_at - AROUND_MS, node.started_at + AROUND_MS)}
+        # OpenClaw may write who sent it above the message.
+        about["user_message_content__contains" if len(text) == LIKE else "user_message_content__endswith"] = text
+        targets = _find_sessions(session, node.label) if text else []
+        turns = ConversationTurn.objects.filter(session__in=[target.id for target in targets], **about)
+        turns = _read_rows(turns.using(targets[0]._state.db)) if targets else []
+        if turn := min(turns, key=lambda turn: abs(turn.created_at - node.started_at), default=None):
+            node._session, node._turn = turn.session, turn
         yield node
     elif facts.tool_name in answers.BY_REFERENCE or (action in answers.SENDING and not call.arguments.get("dryRun")):
         node.label = str(call.arguments.get("channel") or session.channel_id)[:LABEL]
@@ -188,6 +197,13 @@ def _find_sessions(session, key):
     """Find the sessions of a key, in the file of a session and in that of the agent that the key names."""
     name = key.split(":")[1] if key.count(":") > 1 else ""
     for db in (session._state.db, databases.find_alias(name) if AGENT_ID.fullmatch(name) else None):
-        if db and (rows := Session.objects.using(db).filter(session_key=key).order_by("created_at")[:ENOUGH]):
-            return list(rows)
+        if db and (rows := _read_rows(Session.objects.using(db).filter(session_key=key).order_by("created_at"))):
+            return rows
+    return []
+
+
+def _read_rows(rows):
+    """Read the first rows of any agent's file; none of one that cannot be read."""
+    with suppress(DatabaseError):  # the next query fails as well once the time of the page is up
+        return list(rows[:ENOUGH])
     return []

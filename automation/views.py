@@ -10,7 +10,7 @@ from openclaw_web.lists.paging import read_cursors
 from openclaw_web.pages.html import render_page
 from problems.words import open_rows
 
-from . import prompt_lint, schedule_charts, schedules, spawn_tree, subagent_runs
+from . import prompt_lint, schedule_charts, schedules, subagent_runs
 from .models import CronJob
 
 
@@ -81,6 +81,8 @@ def subagent_list(request, agent):
 @agent_view_for("viewer")
 def session_tree(request, agent, session_id):
     """Show what a session started; with `?turn=`, what one turn of it started."""
+    from . import spawn_tree  # with the schemas of the API, which a site at rest does without
+
     tree = spawn_tree.read_tree(agent, session_id, PlaceForm(request.GET).read_place()["turn"])
     context = {"agent": agent, "session_id": session_id, "tree": tree}
     return render_page(request, "automation/session_tree.html", context, partial="tree_part")

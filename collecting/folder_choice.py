@@ -93,10 +93,8 @@ def read_imported_homes() -> list[FoundHome]:
     workspaces = dict(Agent.objects.values_list("agent_id", "workspace"))
     databases = set(sources.filter(kind=CollectorSource.Kind.DATABASE).values_list("agent_id", flat=True))
     agents, files = defaultdict(list), defaultdict(set)
-    standings = MemoryStanding.objects.exclude(state=State.MISSING).values_list("agent_id", "file_name")
-    read = sources.filter(kind=CollectorSource.Kind.WORKSPACE_FILE).values_list("agent_id", "path")
-    for name, path in (*standings, *read.iterator()):
-        files[name].add(path.rpartition("/")[2])
+    for name, file in MemoryStanding.objects.exclude(state=State.MISSING).values_list("agent_id", "file_name"):
+        files[name].add(file)
     for root, name in sources.filter(kind=CollectorSource.Kind.AGENT).values_list("root", "agent_id"):
         about = (counts.get(name, 0), name in databases, workspaces.get(name, ""))
         agents[root].append(FoundAgent(name, *about, *_split(files[name])))
@@ -122,6 +120,5 @@ def _describe_unread(root):
 
 def _split(files):
     """Return the memory files that are among some files, and those that are not."""
-    return tuple(name for name in MEMORY_FILES if name in files), tuple(
-        name for name in MEMORY_FILES if name not in files
-    )
+    present = tuple(name for name in MEMORY_FILES if name in files)
+    return present, tuple(name for name in MEMORY_FILES if name not in files)

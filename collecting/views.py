@@ -33,7 +33,7 @@ def collect_start(request):
 @require_safe
 @needs("viewer")
 def import_summary(request):
-    """What imports found in each folder, what they left out and why, and what is not there."""
+    """Show what imports found in each folder, what they left out and why, and what is not there."""
     sums = AgentSummary.objects.aggregate(
         sessions=Sum("session_count"), turns=Sum("turn_count"), rejected=Sum("rejected_count")
     )

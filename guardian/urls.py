@@ -7,7 +7,6 @@ from . import views
 from .corrections import views as correction_views
 from .detail import file_views
 from .detail import views as detail_views
-from .detail import views as list_views
 from .handover import views as handover_views
 from .rollbacks import views as rollback_views
 from .runner import views as own_views
@@ -49,7 +48,7 @@ urlpatterns = [
     path("agents/<str:agent>/corrections/<anything:audit_id>/", correction_views.corrections, name="corrections"),
     path("agents/<str:agent>/correct/<anything:audit_id>/", correction_views.correct_save, name="correct_save"),
     path("agents/<str:agent>/sessions/<str:session_id>/writes/of/", detail_views.session_writes, name="session_writes"),
-    *agent_paths("writes/", list_views.audit_list, name="audit_list"),
+    *agent_paths("writes/", detail_views.audit_list, name="audit_list"),
     path("agents/<str:agent>/writes/of/<anything:decision_id>/", detail_views.decision_writes, name="decision_writes"),
     *agent_paths("writes/opted-out/", file_views.opted_out, name="opted_out"),
     *agent_paths("writes/chart/", file_views.chart, name="chart"),

@@ -18,8 +18,8 @@ from .models import AgentDailyStat
 NEAR, REACHED = 80, 100  # percent
 REACHED_SEVERITY, NEAR_SEVERITY = 73, 47
 PERIODS = {
-    "day": gettext_lazy("%(who)s: %(percent)s%% of the budget of this day (UTC) are used, %(spent)s of %(limit)s."),
-    "month": gettext_lazy("%(who)s: %(percent)s%% of the budget of this month (UTC) are used, %(spent)s of %(limit)s."),
+    "day": gettext_lazy("%(who)s: %(percent)s%% of the budget of this day (UTC) is used, %(spent)s of %(limit)s."),
+    "month": gettext_lazy("%(who)s: %(percent)s%% of the budget of this month (UTC) is used, %(spent)s of %(limit)s."),
 }
 
 

@@ -72,7 +72,9 @@ def _build_finding(root, jobs, since):
 
 
 def _link_tasks(facts: Facts) -> Link:
-    return Link(gettext_lazy("View tasks"), "automation:cron_list", (facts["agents"][0],))
+    return Link(
+        gettext_lazy("View tasks"), "automation:cron_list", facts["agents"] if len(facts["agents"]) == 1 else ()
+    )
 
 
 STOPPED = Kind(

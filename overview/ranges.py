@@ -37,7 +37,8 @@ class Range:
     def __str__(self):
         if not self.is_hours:
             return days_in_words(self.first_day, self.last_day)
-        first, last = (moment.strftime("%H:%M") for moment in (_to_datetime(self.start_ms), _to_datetime(self.end_ms)))
+        first, last = (f"{_to_datetime(moment):%H:%M}" for moment in (self.start_ms, self.end_ms))
+        last = "24:00" if last == "00:00" else last  # of the last day
         if self.first_day == self.last_day:
             return f"{day_in_words(self.last_day)}, {first} – {last}"
         return f"{day_in_words(self.first_day, has_year=False)}, {first} – {day_in_words(self.last_day)}, {last}"

@@ -61,6 +61,13 @@ def memory_list(request):
     return render_list(request, "overview/memory_list.html", MEMORY)
 
 
+@require_safe
+@needs("viewer")
+def memory_list_before(request):
+    """Lead from the old address of the list of memory files to its page."""
+    return redirect_to(request, f"{reverse('overview:memory_list')}?{request.GET.urlencode()}")
+
+
 @require_GET
 @login_not_required
 def healthz(request):

@@ -62,7 +62,8 @@ document.addEventListener("click", (event) => {
 
 /* Keys: j and k walk through rows, n and p through the changed places of a diff, data-key="/ f" is pressed by / and by f, data-row-key="r" by r in its row, ? lists what does something here. Enter is the browser's own. */
 
-const ROWS = "[data-rows] > :not(tbody, thead):has(a[href]), table[data-rows] > tbody > tr:has(a[href])";
+const ROW_LINK = "a[href]:not(.doc__text a)"; /* a document may hold links of its own, which are not where its rows lead */
+const ROWS = `[data-rows] > :not(tbody, thead):has(${ROW_LINK}), table[data-rows] > tbody > tr:has(${ROW_LINK})`;
 const STEPS = { j: [1, ROWS], k: [-1, ROWS], n: [1, "[data-hunk]", "start"], p: [-1, "[data-hunk]", "start"] };
 const pressedBy = (key) => `[data-key~="${CSS.escape(key)}"]`;
 
@@ -79,7 +80,7 @@ function walk(step, rows, block) {
   const all = [...document.querySelectorAll(rows)];
   const here = all.findIndex((row) => row.contains(document.activeElement));
   const row = all[here < 0 ? (step > 0 ? 0 : all.length - 1) : here + step];
-  if (row) reach(row.querySelector("a[href]"), row, block);
+  if (row) reach(row.querySelector(ROW_LINK), row, block);
 }
 
 function isTyping(target) {

@@ -1,4 +1,4 @@
-/* The panel beside a list: the page of the chosen row. A click on a row or o opens it, j and k walk and it follows, Escape closes it; Enter and every link lead to the page itself. */
+/* The panel beside a list: the page of the chosen row. A click on a row or o opens it, o again goes into it, j and k walk and it follows, Escape closes it; Enter and every link lead to the page itself. */
 "use strict";
 
 const panel = document.getElementById("panel");
@@ -8,7 +8,7 @@ const ADDRESSES = ["href", "action", "formaction", "hx-get", "hx-post"];
 let shownRow = null;
 let waitingToShow = 0;
 
-const rowOf = (node) => node instanceof Element && node.closest("table[data-rows] > tbody > tr:has(a[href])");
+const rowOf = (node) => node instanceof Element && node.closest(`table[data-rows] > tbody > tr:has(${ROW_LINK})`);
 
 function closePanel() {
   shownRow?.removeAttribute("aria-current");
@@ -27,7 +27,7 @@ function placeAddresses(part, address) {
 }
 
 async function showRow(row) {
-  const link = row && row.querySelector("a[href]");
+  const link = row && row.querySelector(ROW_LINK);
   if (!link || row === shownRow || !isWide.matches) return;
   shownRow?.removeAttribute("aria-current");
   shownRow = row;
@@ -39,7 +39,8 @@ async function showRow(row) {
   }
   const text = answer?.ok ? await answer.text() : "";
   if (row !== shownRow) return; /* another row was chosen meanwhile */
-  const main = new DOMParser().parseFromString(text, "text/html").getElementById("main");
+  const page = new DOMParser().parseFromString(text, "text/html");
+  const main = page.getElementById("main");
   if (!main) {
     closePanel();
     showFailure();
@@ -48,6 +49,9 @@ async function showRow(row) {
   if (main.querySelector("#list-part")) { /* the row leads to a list of its own */
     location.assign(link.href);
     return;
+  }
+  for (const sheet of page.querySelectorAll("link[rel=stylesheet]")) {
+    if (!document.querySelector(`link[href="${sheet.getAttribute("href")}"]`)) document.head.append(sheet);
   }
   placeAddresses(main, link.href);
   for (const bar of main.querySelectorAll("nav")) bar.remove();
@@ -65,8 +69,12 @@ document.addEventListener("click", (event) => {
 });
 document.getElementById("panel-close").addEventListener("click", closePanel);
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && !panel.hidden) closePanel();
-  else if (event.key === "o" && isShortcut(event)) showRow(rowOf(document.activeElement));
+  const row = rowOf(document.activeElement);
+  if (event.key === "Escape" && !panel.hidden) {
+    if (panel.contains(document.activeElement)) shownRow.querySelector(ROW_LINK).focus();
+    closePanel();
+  } else if (event.key === "o" && isShortcut(event) && row === shownRow && row) document.getElementById("panel-open").focus();
+  else if (event.key === "o" && isShortcut(event)) showRow(row);
 });
 document.addEventListener("focusin", (event) => {
   window.clearTimeout(waitingToShow);

@@ -52,7 +52,7 @@ function showTop(found) {
 
 /* The badge in the rail follows what the page says. */
 function showBadge() {
-  const badge = document.querySelector(".rail__count");
+  const badge = document.querySelector(".rail__count:not(.rail__count--urgent)");
   if (badge) badge.replaceChildren(...document.getElementById("review-badge").cloneNode(true).childNodes);
 }
 

@@ -82,7 +82,8 @@ def _text(name, written, manifest):
         yield from _section("System prompts and tools", _prompts(prompts, manifest))
     if notes := manifest["notes"]:
         yield from _section("To know", (str(words.NOTES[name]) for name in notes))
-    unused = find_unused_choices(manifest["format"], manifest["task"])
+    # The filter may name reviewers; the card is what people publish.
+    unused = {*find_unused_choices(manifest["format"], manifest["task"]), "sample_filter"}
     options = {name: value for name, value in manifest["options"].items() if name not in unused}
     described = (f"`{name}`: `{orjson.dumps(value).decode()}`" for name, value in options.items())
     yield from _section("Options", described)

@@ -80,9 +80,9 @@ def count_fitting(user, form, *, has_preview=False):
     histories = rows if result.histories else []
     dominant = words.describe_dominant_set(result.largest_set, result.set_counted) if result.has_dominant_set else ""
     counted = {"problem": "", "result": result, "histories": histories, "dominant_set": dominant}
-    shown = {"format": words.FORMAT_WORDS.get(choices.get("format"), ""), "sample_filter": options.sample_filter}
+    chosen = {"format": words.FORMAT_WORDS.get(choices.get("format"), ""), "sample_filter": options.sample_filter}
     findings = {"findings": count_open_findings(user, options), "is_flagged": FLAGGED in options.include}
-    return counted | shown | findings | {"preview": preview, "kind": options.format}
+    return counted | chosen | findings | {"preview": preview, "kind": options.format}
 
 
 def count_open_findings(user, options):
@@ -96,8 +96,8 @@ def count_open_findings(user, options):
     for kind in ("", *sorted(BLOCKING)):
         criteria = chosen | ({"kind": kind} if kind else {})
         count = count_rows(VALUES.fits(user, **criteria).all, column="value_hash", budget_ms=FINDINGS_MS)
-        shown = capfirst(format_count(count))
-        rows.append((KIND_WORDS.get(kind, ""), count.count, shown, f"{address}?{urlencode(criteria)}"))
+        number = capfirst(format_count(count))
+        rows.append((KIND_WORDS.get(kind, ""), count.count, number, f"{address}?{urlencode(criteria)}"))
     return rows
 
 

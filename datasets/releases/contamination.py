@@ -204,11 +204,12 @@ def _read_samples(subject: Subject) -> Iterator[dict[str, Any]]:
 
 
 def _find_options(subject):
+    # The filter asks for samples of today; those of an export or a release were chosen when it was created.
     if isinstance(subject, DatasetExport):
-        return read_options(subject)
+        return replace(read_options(subject), sample_filter="")
     choices = {**subject.options, "benchmark": None}
     options = build_options(choices)
-    return replace(options, release=subject.id) if isinstance(subject, DatasetVersion) else options
+    return replace(options, release=subject.id, sample_filter="") if isinstance(subject, DatasetVersion) else options
 
 
 def _find_row(subject, sample_id):

@@ -2,8 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
+from django.db import DatabaseError
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -105,7 +107,8 @@ def read_sessions(members: Iterable[DatasetMember]) -> dict[tuple[str, str], Ses
     for agent_id, session_ids in names.items():
         if db := databases.find_alias(agent_id):
             rows = Session.objects.using(db).filter(id__in=session_ids).only("id", "title", "last_activity_at")
-            sessions |= {(agent_id, session.id): session for session in rows}
+            with suppress(DatabaseError):  # members are shown without the names of their sessions
+                sessions |= {(agent_id, session.id): session for session in rows}
     return sessions
 
 

@@ -1,9 +1,12 @@
 """Renders a Markdown document in blocks that know their lines, so that a page can say whose they are."""
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from html import escape
+from html import escape, unescape
 from typing import Any, NamedTuple
 
+import nh3
 from django.utils.safestring import SafeString
 
 from openclaw_web.pages import glyphs
@@ -11,6 +14,8 @@ from openclaw_web.pages import glyphs
 from . import markdown
 
 MOST_CELLS = 20_000  # of the tables of a document: the parser takes quadratic time for wide ones
+LINK = re.compile(r'<a href="([^"]*)"[^>]*>(?!\s*</a>)')
+LANGUAGE = re.compile(r"(?<=```|~~~)[\w+#-]{1,20}[ \t]*$", re.MULTILINE)
 MOST_COSTLY = 20 * markdown.MOST_COSTLY  # characters that may be syntax, in all paragraphs of a document
 
 
@@ -41,16 +46,27 @@ def render_blocks(lines: Sequence[str]) -> list[Block]:
     blocks, done = list[Block](), 0
     for first, end, depth, mark, tokens in _split_blocks(markdown.parse(text)):
         blocks += _build_plain_blocks(lines, done, first)
-        if any(token.level >= markdown.NESTING - 1 for token in tokens):
+        html = markdown.render_tokens(tokens)
+        is_nested = any(token.level >= markdown.NESTING - 1 for token in tokens)
+        if is_nested or _hides_text("\n".join(lines[first:end]), html + mark):
             blocks += _build_plain_blocks(lines, first, end)
         else:
-            html = markdown.render_tokens(tokens)
             html = f"<{mark}><li>{html}</li></{mark[:2]}>" if mark else html
             blocks.append(Block(first + 1, end, depth, glyphs.mark_html(html)))
         done = end
     blocks += _build_plain_blocks(lines, done, len(lines))
     ends = [0, *(block.last for block in blocks)]
     return [block._replace(is_apart=block.first > end + 1) for block, end in zip(blocks, ends, strict=False)]
+
+
+def _hides_text(source, html) -> bool:
+    """Whether letters or digits of a source are not in its HTML, such as cells beyond a table's header.
+
+    The agent reads them. Addresses of links count where a text leads to them; the language of a code block may be left
+    out.
+    """
+    text = nh3.clean(html, tags=set()) + "".join(LINK.findall(html))
+    return not Counter(filter(str.isalnum, LANGUAGE.sub("", source))) <= Counter(filter(str.isalnum, unescape(text)))
 
 
 def _split_blocks(tokens) -> Iterator[tuple[int, int, int, str, list[Any]]]:

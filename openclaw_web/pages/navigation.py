@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 from django.conf import settings
-from django.urls import NoReverseMatch, reverse
+from django.urls import NoReverseMatch, is_valid_path, reverse
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
@@ -257,10 +257,8 @@ def _list_pages(disabled, pages):
 
 
 def _add_address(page):
-    args = (page.name,) if page.name else ()
     try:
-        page = page._replace(address=reverse(page.route, args=args))
-        is_by_agent = reverse(page.route, args=("a", *args)) == f"/agents/a{page.address}"
+        address = reverse(page.route, args=(page.name,) if page.name else ())
     except NoReverseMatch:
         return page if page.address else None
-    return page._replace(is_by_agent=is_by_agent)
+    return page._replace(address=address, is_by_agent=is_valid_path(f"/agents/a{address}"))

@@ -53,8 +53,9 @@ def send_mail(message_id: str, body: str) -> None:
     subject, sender = text.partition("\n")[0], settings.DEFAULT_FROM_EMAIL or address
     try:
         EmailMessage(subject, text, sender, [address], headers=headers).send()
-    except OSError as exc:  # those of smtplib are OSErrors too; their texts are those of the server
-        words = {"host": settings.EMAIL_HOST, "reason": exc.strerror or type(exc).__name__}
+    # Those of smtplib are OSErrors too; their texts are those of the server. A ValueError: a password it cannot send.
+    except (OSError, ValueError) as exc:
+        words = {"host": settings.EMAIL_HOST, "reason": getattr(exc, "strerror", None) or type(exc).__name__}
         sentence = _("%(host)s did not take the mail (%(reason)s). Check OPENCLAW_WEB_SMTP_URL and the mail address.")
         raise Refused(sentence % words) from exc
 

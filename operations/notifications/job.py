@@ -31,18 +31,23 @@ def run(params: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
 def _send_test():
     channels = delivery.find_channels()
+    nobody = _("No receiver: set OPENCLAW_WEB_WEBHOOK_URL, or OPENCLAW_WEB_SMTP_URL and the mail address.")
+    sentences = [] if channels else [nobody]
     for channel in channels:
-        delivery.SENDERS[channel](f"test-{ULID()}", outbox.build_body([]))
-        outbox.store_success(channel, "")
-    if not channels:
-        raise Refused(_("No receiver: set OPENCLAW_WEB_WEBHOOK_URL, or OPENCLAW_WEB_SMTP_URL and the mail address."))
+        try:
+            delivery.SENDERS[channel](f"test-{ULID()}", outbox.build_body([]))
+            outbox.store_success(channel, "")
+        except Refused as refused:
+            sentences.append(refused.sentence)
+    if sentences:
+        raise Refused(" ".join(sentences))
     return {"message": _("The test message was sent: %(channels)s.") % {"channels": ", ".join(channels)}}
 
 
 def check_receivers() -> Iterable[problem_kinds.Finding]:
     """Yield the receivers whose last message failed."""
     channels = delivery.find_channels() if configuration.get_number(MINUTES) else []
-    for row in Notification.objects.filter(channel__in=channels).exclude(failure="").order_by("-id"):
+    for row in Notification.objects.filter(channel__in=channels).exclude(failure="").order_by("id"):
         yield problem_kinds.Finding(row.channel, {"reason": row.failure})
 
 
@@ -50,7 +55,7 @@ JOB = Kind(
     run=run,
     label=gettext_lazy("Notifications"),
     audit_text=gettext_lazy("started the sending of notifications"),
-    cancel_text=gettext_lazy("Messages already sent stay sent; the others are sent later."),
+    cancel_text=gettext_lazy("Messages already sent remain sent; the others are sent later."),
     schedule=Schedule(MINUTES, MINUTE_MS, dict, outbox.has_work),
 )
 NOT_NOTIFIED = problem_kinds.Kind(

@@ -58,9 +58,9 @@ def collect_problems() -> None:
     with transaction.atomic():  # IMMEDIATE: of two processes, the second one finds no problem
         unsent = find_unsent()
         groups = unsent.values("kind").annotate(count=Count("id"), severity=Max("severity"), since=Min("since_at"))
-        if problems := list(groups.order_by("-severity", "kind")):
+        if (channels := delivery.find_channels()) and (problems := list(groups.order_by("-severity", "kind"))):
             body = build_body(problems)
-            for channel in delivery.find_channels():
+            for channel in channels:
                 Notification.objects.create(id=str(ULID()), channel=channel, body=body)
             unsent.update(notified_severity=F("severity"))
 
@@ -79,7 +79,7 @@ def build_body(problems: list[dict[str, Any]]) -> str:
         link = f"{site}{reverse('operations:system')}?kind={problem['kind']}&segment=open"
         words = {"label": kind.label if kind else problem["kind"], "since": clock.format_utc(max(problem["since"], 0))}
         words |= {"severity": _("Error") if is_error else states.word("warning"), "count": problem["count"]}
-        lines += ["", _("%(severity)s: %(label)s, %(count)s since %(since)s") % words, link]
+        lines += ["", _("%(severity)s: %(label)s, %(count)s new since %(since)s") % words, link]
         problem |= {"severity": "error" if is_error else "warning", "link": link}
     return json.dumps({"site": site, "text": "\n".join(lines), "problems": problems})
 
@@ -99,8 +99,6 @@ def send_due() -> tuple[int, list[str]]:
             except Refused as refused:
                 failures.append(refused.sentence)
                 rows.filter(id=row.id).update(failure=refused.sentence)
-                if tried["attempts"] == MOST_ATTEMPTS:  # those behind it are given up as well
-                    rows.exclude(id=row.id).delete()
             else:
                 sent += 1
                 store_success(channel, row.id)

@@ -157,6 +157,25 @@ def test_trees_are_bounded(as_stranger, ada):
     assert "more" in as_stranger.get(PAGE.replace("s1", "d8")).text
 
 
+def test_a_message_leads_to_the_nearest_turn_that_it_began(as_stranger, ada, bob):
+    send = ("c", "sessions_send", {"sessionKey": "agent:bob:main", "message": "ok"})
+    answer = result("c", '{"status": "ok"}', name="sessions_send")
+    store("s1", user("go"), assistant("", send), answer, assistant("done"), key="agent:ada:main", origin="main")
+    for name, words, days in (("old", "is it ok", 5), ("near", "From ada: ok", 0), ("other", "okay?", 0)):
+        moment = T0 - days * 86_400_000
+        turn = (user(words) | {"timestamp": moment}, assistant("3") | {"timestamp": moment + 1000})
+        store(name, *turn, key="agent:bob:main", origin="main", db="agent_bob")
+    (node,) = as_stranger.get(f"{API}?turn=1").json()["root"]["children"]
+    assert (node["kind"], node["session_id"], node["turn_number"]) == ("send", "near", 1)
+
+
+def test_what_is_left_out_is_said_beside_the_sum(as_stranger, ada):
+    SubagentRunFactory.create_batch(300, requester_session_key="agent:ada:main", created_at=T0 + 2_000)
+    store("s1", user("go"), assistant("1"), key="agent:ada:main", origin="main")
+    page = as_stranger.get(PAGE).text
+    assert "At least:" in page and "and at least 1 more" in page
+
+
 @pytest.mark.parametrize("key", ["agent:../x:subagent:u", "agent:bob:main", "x", 3, "agent:nobody:subagent:u"])
 def test_odd_keys_lead_nowhere(as_stranger, started, key):
     store("odd", user("go"), *spawn("c", key), key="agent:ada:odd")

@@ -25,7 +25,7 @@ ENTRIES = {
         ("Command", "command", ("command",)),
         ("Field", "field", ("field",)),
         ("Form in a panel", "form-panel", ("form_panel",)),
-        ("Filters and chips", "filters", ("chip",)),
+        ("Filters and chips", "filters", ("chip", "sample_filter")),
         ("Segments", "tabs", ("list_segments",)),
         ("Pager", "pager", ("pager",)),
         ("Menu", "menu", ("user_menu", "theme_switch")),
@@ -51,7 +51,7 @@ ENTRIES = {
             "list",
             (
                 *("filter_line", "filter_form", "filter_count", "filter_control"),
-                *("list_bar", "list_title", "list_count", "list_files"),
+                *("list_bar", "list_title", "list_count", "list_files", "side_panel"),
             ),
         ),
         ("Facts", "facts", ()),

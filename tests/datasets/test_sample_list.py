@@ -111,6 +111,6 @@ def test_what_the_list_shows_leads_to_its_queue(as_reviewer, ada, query, address
     page = as_reviewer.get(f"{URL}?{query}")
     assert page.context["review_href"] == address and not page.context["unqueued"]
     assert not address or as_reviewer.get(address).status_code == 200
-    said = "The queue has no filter for: Edited only, From day (UTC)"
+    sentence = "The queue has no filter for: Edited only, From day (UTC)"
     SampleFactory(agent_id="ada", output="Better.")
-    assert said in as_reviewer.get(f"{URL}?agent=ada&edited=on&from=1970-01-01").text
+    assert sentence in as_reviewer.get(f"{URL}?agent=ada&edited=on&from=1970-01-01").text

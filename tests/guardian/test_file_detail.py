@@ -129,6 +129,22 @@ def test_what_a_file_holds_is_shown_and_does_nothing(client):
     assert "Not all of this file is UTF-8 text" in page
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "| a | b |\n|---|---|\n| 1 | 2 | SECRET |\n",
+        '[a link](http://x.example "SECRET")\n',
+        "[](http://x.example/SECRET)\n",
+        "```py SECRET\nx\n```\n",
+    ],
+)
+def test_a_document_hides_nothing_that_the_agent_reads(client, text):
+    SnapshotFactory(content=text)
+    page = client.get(URL).text
+    document = page[page.index('<table class="doc"') :].partition("<section")[0]
+    assert "SECRET" in re.sub(r"<[^>]*>", "", document)
+
+
 def test_an_empty_file_says_so(client):
     SnapshotFactory(content="")
     assert "The file is empty." in client.get(URL).text

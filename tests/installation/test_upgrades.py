@@ -70,7 +70,7 @@ def check_updated(home, tables):
     assert upgraded_homes.find_losses(tables, upgraded_homes.read_tables(home)) == []
     for file in (GLOBAL, AGENT):
         names = {name[:11] for name in upgraded_homes.read_migrations(home / file) if name.startswith("ledger.")}
-        assert names == {f"ledger.000{number}" for number in range(1, 9)}
+        assert names == {f"ledger.000{number}" for number in range(1, 10)}
     assert not (home / "state" / "upgrade-backup.json").exists()
 
 

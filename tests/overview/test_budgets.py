@@ -9,7 +9,7 @@ from tests.problems.check_results import check
 
 NOW = 1_771_848_000_000  # 2026-02-23T12:00:00Z
 PAGE = "/operations/"
-MONTH = "All agents: 101% of the budget of this month (UTC) are used, $35.50 of $35.00."
+MONTH = "All agents: 101% of the budget of this month (UTC) is used, $35.50 of $35.00."
 pytestmark = pytest.mark.django_db
 
 
@@ -30,7 +30,7 @@ def budgets(client, *lines):
 def test_it_works(as_admin):
     assert budgets(as_admin) == []
     assert budgets(as_admin, "ada: 5 USD per day") == [
-        "ada: 80% of the budget of this day (UTC) are used, $4.00 of $5.00."
+        "ada: 80% of the budget of this day (UTC) is used, $4.00 of $5.00."
     ]
     page = as_admin.get(PAGE).text
     assert 'href="/agents/?from=2026-02-23&amp;to=2026-02-23"' in page and "needs__row--warn" in page
@@ -43,13 +43,13 @@ def test_it_works(as_admin):
     [
         ("ada: 5.1 USD per day", None),
         ("bob: 5 USD per day", None),
-        ("all agents: 6 USD per day", "All agents: 91% of the budget of this day (UTC) are used, $5.50 of $6.00."),
+        ("all agents: 6 USD per day", "All agents: 91% of the budget of this day (UTC) is used, $5.50 of $6.00."),
         (
             "all agents: 35 USD per month",
             MONTH,
         ),
-        ("ada: 1000 tokens per month", "ada: 100% of the budget of this month (UTC) are used, 1.0k of 1.0k."),
-        ("ada: 1000 tokens per day", "ada: 90% of the budget of this day (UTC) are used, 900 of 1.0k."),
+        ("ada: 1000 tokens per month", "ada: 100% of the budget of this month (UTC) is used, 1.0k of 1.0k."),
+        ("ada: 1000 tokens per day", "ada: 90% of the budget of this day (UTC) is used, 900 of 1.0k."),
     ],
 )
 def test_what_counts(as_admin, line, sentence):

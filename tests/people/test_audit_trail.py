@@ -106,7 +106,9 @@ NO_CONTENT = {
     "gate": """
         call_list decision_list own_gate prompt_detail replay_detail replay_list replay_new session_decisions statistics
     """,
-    "guardian": "audit_list chart decision_writes file_list own_guardian proposal_list rule_new session_writes",
+    "guardian": """
+        audit_list blame chart decision_writes file_history file_list own_guardian proposal_list rule_new session_writes
+    """,
     "jobs": "job_detail job_list job_notice",
     "ledger": "error_list event_list savings session_list step_detail stored_list turn_list",
     "operations": "artifact_store backup_list doctor retention system system_needs",

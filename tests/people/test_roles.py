@@ -46,7 +46,8 @@ READS = {
         /agents/{agent}/memory-index /agents/{agent}/rejected /agents/{agent}/savings /agents/{agent}/sessions
         /agents/{agent}/sessions/{session_id} /agents/{agent}/sessions/{session_id}/branches
         /agents/{agent}/sessions/{session_id}/events /agents/{agent}/sessions/{session_id}/savings
-        /agents/{agent}/sessions/{session_id}/steps /agents/{agent}/sessions/{session_id}/turns
+        /agents/{agent}/sessions/{session_id}/steps /agents/{agent}/sessions/{session_id}/tree
+        /agents/{agent}/sessions/{session_id}/turns
         /agents/{agent}/subagents /agents/{agent}/tasks /agents/{agent}/turns /agents/{agent}/turns/context
         /agents/{agent}/vfs /errors /exports /exports/{export_id} /exports/{export_id}/files/{name}
         /exports/{export_id}/zip /me /me/sign-ins /operations/jobs /operations/jobs/{job_id}

@@ -158,7 +158,7 @@ PLANTED = {
     left_out: "OpenClaw has left MEMORY.md of main out of every prompt since",
     rule_broken: "1 write of main broke the rule “Likes tea” (MEMORY.md).",
     blind: "The gate of main saw no user message in 40 of 160 decisions.",
-    budget: "All agents: 200% of the budget of this day (UTC) are used, 20 of 10.",
+    budget: "All agents: 200% of the budget of this day (UTC) is used, 20 of 10.",
     calls: "The last 5 calls of the gate's model for main failed.",
     proposal: "1 proposal waits for MEMORY.md of main.",
     overdue: "The scheduled task “Stock watch” of main is 15 h overdue.",

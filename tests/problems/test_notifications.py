@@ -82,7 +82,7 @@ def test_it_works(receiver, mailbox, later, caplog):
         *(
             "OpenClaw Web: 3 new problems",
             "",
-            "Error: Disk, 2 since 2026-02-21 10:59:59 UTC",
+            "Error: Disk, 2 new since 2026-02-21 10:59:59 UTC",
             f"{link}disk&segment=open",
         )
     ]
@@ -257,6 +257,7 @@ def test_a_test_message(receiver, mailbox, as_admin):
     assert as_admin.post(TEST, {}, JSON).status_code == 202
     (job,) = work()
     assert job.state == "refused" and "(status 500)" in job.message and not Notification.objects.exists()
+    assert len(mailbox) == 2  # the other receiver got it all the same
 
 
 def test_only_operators_send_test_messages(receiver, as_stranger, as_operator):
@@ -325,7 +326,7 @@ def test_mail_over_a_real_connection_has_the_same_id_in_each_try(mail_server, la
     mail_server.refused = ""
     work()
     text = b"".join(mail_server.lines).decode()
-    assert f"Message-ID: <{key}@openclaw-web>" in text and "Error: Disk, 1 since" in text and CANARY not in text
+    assert f"Message-ID: <{key}@openclaw-web>" in text and "Error: Disk, 1 new since" in text and CANARY not in text
     mail_server.shutdown()
     mail_server.socket.close()
     plant("2")

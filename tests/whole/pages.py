@@ -231,7 +231,7 @@ ROWS = (
     Page("ledger:turn_list", "viewer", "turns/", "Turns of {agent}", 9, PLAIN, on="turns"),
     Page("operations:artifact_store", "admin", "/operations/artifacts/", "Artifact store", 3, PLAIN),
     apart("operations:backup_file", "admin", FILE),
-    Page("operations:backup_list", "operator", "/operations/backups/", "Backups", 20, PLAIN),
+    Page("operations:backup_list", "operator", "/operations/backups/", "Backups", 21, PLAIN),
     Page("operations:checkpoint_detail", "viewer", "checkpoints/{checkpoint}/", "Checkpoint", 8, ONE),
     Page("operations:doctor", "operator", "/operations/doctor/", "Doctor", 13, PLAIN),
     Page("operations:lint_list", "viewer", "lint/", "Costly instructions of {agent}", 10, PLAIN),
@@ -241,7 +241,7 @@ ROWS = (
     Page("overview:agent_list", "viewer", "/agents/", "Agents", 6, PLAIN),
     Page("collecting:folder_choose", "admin", "/operations/folder/", "Import a folder", 3, ONE),
     apart("overview:healthz", ANYBODY, WORD),
-    apart("overview:memory_list_before", "viewer", "an old address; tests/overview/test_memory_list.py follows it"),
+    apart("overview:memory_list_before", "viewer", REDIRECT),
     Page("overview:memory_list", "viewer", "/files/", "Memory files", 5, PLAIN, on="memory"),
     Page("overview:overview", "viewer", "/", "Today", 18, PLAIN),
     Page("people:account", "viewer", "/account/", "{person}", 3, PLAIN),
@@ -279,6 +279,7 @@ FORMS = {
         guardian:own_guardian_run guardian:proposal_approve guardian:proposal_decline
         guardian:proposal_hand_over guardian:rollback_do guardian:rollback_hand_over guardian:rollback_settle
         guardian:rule_switch guardian:rule_try guardian:session_rollback_do operations:doctor_look
+        operations:notification_test
         problems:problem_close problems:problem_mute problems:problem_seen problems:problem_unmute
     """,
     "admin": """

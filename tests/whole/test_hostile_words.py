@@ -29,7 +29,8 @@ PAGES = {route: page for route, page in GETS.items() if page.address and not pag
 NAMES = {"llm_model", "model", "tool", "tool_name", "failure", "type", "namespace", "path", "given_by", "corrected_by"}
 # Pages that show no such text.
 WITHOUT = {
-    "automation:background_list", "automation:cron_detail", "automation:cron_list", "automation:subagent_list",
+    "automation:background_list", "automation:cron_detail", "automation:cron_list", "automation:session_tree",
+    "automation:subagent_list",
     "datasets:session_samples", "datasets:write_uses", "episodes:redaction_preview", "episodes:scope_list",
     "episodes:scope_retention", "episodes:scope_statistics", "gate:own_gate", "gate:prompt_detail", "gate:replay_new",
     "guardian:audit_lines",

@@ -96,9 +96,9 @@ def approve_both(page):
 def export(page, origin, kind, folder):
     page.goto(f"{origin}/exports/")
     page.get_by_label("Name").fill(f"first {kind}")
-    page.locator("#new").get_by_label("Format", exact=True).select_option(kind)
+    page.locator("#new summary").click()
+    page.locator("#new").get_by_label("Format optional", exact=True).select_option(kind)
     if kind == "alpaca":
-        page.locator("#new summary").click()
         page.get_by_label("Tool calls optional", exact=True).select_option("input")
     page.get_by_role("button", name="Create export").click()
     expect(page.locator("main")).to_contain_text("Finished")

@@ -29,8 +29,8 @@ def test_from_the_samples_to_an_export_for_a_trainer(opened):
     expect(result).to_contain_text("2 samples fit these options")
     expect(result).to_contain_text("Messages:")
     assert not Axe().run(page).response["violations"]
-    form, shown = page.locator("#new form > :first-child").bounding_box(), result.bounding_box()
-    assert shown["x"] > form["x"] + form["width"]
+    form, fits = page.locator("#new form > :first-child").bounding_box(), result.bounding_box()
+    assert fits["x"] > form["x"] + form["width"]
     page.get_by_label("For which trainer?").select_option("LLaMA-Factory")
     expect(result).to_contain_text("ShareGPT:")
 

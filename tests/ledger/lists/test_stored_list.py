@@ -17,7 +17,7 @@ def test_it_works(client):
     for words in ("MEMORY.md", "12", "4.2 kB"):
         assert words in page
     assert "notes/today.md" in client.get(STORED, {"kind": "files"}).text
-    assert "MEMORY.md" not in client.get("/agents/bob/stored/").text
+    assert ">MEMORY.md<" not in client.get("/agents/bob/stored/").text
     assert "OpenClaw databases of" in page and "Background work of" not in page
 
 

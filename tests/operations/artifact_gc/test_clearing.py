@@ -45,6 +45,7 @@ NOT_LOOKED_THROUGH = {
     "invitations", "job_runs", "kv", "memory_spans", "memory_standings",
     "migration_runs", "migration_sources", "one_time_links", "operator_audit", "problem_checks", "sign_ins",
     "site_spans", "users",
+    "notifications",  # words of this site
     "newest_sessions", "newest_writes", "problems",  # beginnings of texts in agents' tables
     "sample_signatures", "benchmarks",  # numbers
     "findings", "finding_scans",  # places and hashes

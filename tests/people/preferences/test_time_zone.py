@@ -138,6 +138,7 @@ class TestPages:
             assert "2026-02-21 16:43:07" in kolkata.get(page).content.decode(), page
 
     def test_days_of_filters_are_utc_and_say_so(self, kolkata, ada):
+        TurnFactory(session=SessionFactory(id="s1"))
         text = kolkata.get("/agents/ada/turns/").content.decode()
         assert "From day (UTC)" in text
         assert "To day (UTC)" in text
