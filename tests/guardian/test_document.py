@@ -124,7 +124,7 @@ def test_a_slider_of_many_versions_has_the_newest(as_stranger, ada, monkeypatch)
     for number in range(5):
         services.store_version(DB, "MEMORY.md", b"state %d\n" % number, modified_ms=T0 + number)
     page = get_text(as_stranger.get(f"{URL}?at=1"))
-    assert "Version 1 of 3" in page and "state 2" in page and "Only the newest 3 versions" in page
+    assert "Version 1 of 3" in page and "state 2" in page and "only the newest ones (3)" in page
     oldest = FileSnapshot.objects.using(DB).order_by("created_at").first()
     page = get_text(as_stranger.get(URL, {"version": oldest.id}))
     assert "state 0" in page and "Version 1 of 3" in page
