@@ -67,7 +67,7 @@ ELSEWHERE = {
     "jobs": "job_cancel",
     "operations": """
         backup_create backup_drill backup_verify checkpoint_make doctor_again doctor_compare doctor_fix doctor_look
-        doctor_undo doctor_unignore
+        doctor_undo doctor_unignore notification_test
     """,
     "people": "language_set preferences_save rail_fold theme_set view_forget view_keep",
     "problems": "problem_close problem_mute problem_seen problem_unmute",
