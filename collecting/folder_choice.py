@@ -87,7 +87,7 @@ def _look_at(agent, notes):
 
 
 def read_imported_homes() -> list[FoundHome]:
-    """Read what imports found in each folder, from the rows that they stored. No folder is opened."""
+    """Read what imports found in each folder, from the rows that they stored and the files that are still there."""
     sources = CollectorSource.objects.order_by("root", "path")
     counts = dict(AgentSummary.objects.values_list("agent_id", "session_count"))
     workspaces = dict(Agent.objects.values_list("agent_id", "workspace"))
@@ -95,6 +95,10 @@ def read_imported_homes() -> list[FoundHome]:
     agents, files = defaultdict(list), defaultdict(set)
     for name, file in MemoryStanding.objects.exclude(state=State.MISSING).values_list("agent_id", "file_name"):
         files[name].add(file)
+    read = sources.filter(kind=CollectorSource.Kind.WORKSPACE_FILE).exclude(path__contains="/memory/")
+    for name, root, path in read.values_list("agent_id", "root", "path"):
+        if Path(root, path).is_file():  # prompts may be of another workspace than the one that has the file
+            files[name].add(Path(path).name)
     for root, name in sources.filter(kind=CollectorSource.Kind.AGENT).values_list("root", "agent_id"):
         about = (counts.get(name, 0), name in databases, workspaces.get(name, ""))
         agents[root].append(FoundAgent(name, *about, *_split(files[name])))

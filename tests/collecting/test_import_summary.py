@@ -1,6 +1,9 @@
 """The page of what imports found, left out and did not find."""
 
 import re
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,6 +14,12 @@ from tests.ledger.transcript_records import assistant, user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("real_files")]
 IMPORTS = "/operations/imports/"
+REAL = Path(__file__).resolve().parents[3] / "shared" / "data" / "openclaw-2026.9.6"
+
+
+def read_words(client):
+    """The words of the page."""
+    return " ".join(re.sub("<[^>]+>", " ", client.get(IMPORTS).text).split())
 
 
 @pytest.fixture
@@ -26,11 +35,27 @@ def test_what_was_found_and_what_was_not(as_admin, home):
     assert "Nothing imported yet" in empty.text and "Import a folder" in empty.text
     home.write("workspace/MEMORY.md", "- Tea\n")
     run(home)
-    text = " ".join(re.sub("<[^>]+>", " ", as_admin.get(IMPORTS).text).split())
+    text = read_words(as_admin)
     assert f"1 agent in {home.root}" in text
     assert "main " in text and "MEMORY.md USER.md, SOUL.md, IDENTITY.md, TOOLS.md" in text
     assert "main: USER.md, SOUL.md, IDENTITY.md, TOOLS.md" in text
     assert "Logs and databases of the Reflection plugin" in text and "Scheduled tasks" in text
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="the real homes are not beside this checkout")
+def test_files_of_another_workspace_are_found_and_removed_ones_are_not(as_admin, tmp_path):
+    home = SimpleNamespace(root=shutil.copytree(REAL, tmp_path / "real"))
+    run(home)
+    assert "main: TOOLS.md" in read_words(as_admin)  # MEMORY.md is in another workspace than the one of prompts
+    (home.root / "workspace/MEMORY.md").unlink()
+    run(home)
+    assert "main: MEMORY.md, TOOLS.md" in read_words(as_admin)
+
+
+def test_a_note_of_the_same_name_is_no_memory_file(as_admin, home):
+    home.write("workspace/memory/MEMORY.md", "- Tea\n")
+    run(home)
+    assert "main: MEMORY.md, USER.md" in read_words(as_admin)
 
 
 def test_each_reason_leads_to_its_sources(as_admin, home):
