@@ -25,6 +25,7 @@ from . import delivery
 
 KIND = "notifications"  # of its job
 MOST_ATTEMPTS = 10  # in about four hours
+MOST_WAITING = 20  # messages: problems that begin meanwhile go out together afterwards
 # Problems of notifications themselves, which would go round in a circle.
 OWN = Q(kind="not_notified") | Q(kind="task_failed", subject=KIND)
 
@@ -41,6 +42,8 @@ def has_work() -> bool:
 
 def find_unsent() -> QuerySet[Problem]:
     """The open problems that nobody has seen, and that were in no message since they opened or became an error."""
+    if Notification.objects.filter(attempts__lt=MOST_ATTEMPTS).count() >= MOST_WAITING:
+        return Problem.objects.none()
     least = kinds.WARNING if configuration.is_on("notifications.warnings") else kinds.ERROR
     rows = Problem.objects.filter(state=Problem.State.OPEN, seen_at=None, is_counted=True, severity__gte=least)
     return rows.filter(severity__gt=F("notified_severity")).exclude(OWN)
@@ -99,6 +102,7 @@ def send_due() -> tuple[int, list[str]]:
             except Refused as refused:
                 failures.append(refused.sentence)
                 rows.filter(id=row.id).update(failure=refused.sentence)
+                rows.filter(id__lt=row.id).delete()  # those that were given up: this one says why
             else:
                 sent += 1
                 store_success(channel, row.id)

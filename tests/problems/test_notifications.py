@@ -210,6 +210,21 @@ def test_tries_are_bounded_and_their_problem_is_told_to_nobody(receiver, later):
     assert not Notification.objects.exists()
 
 
+def test_few_messages_wait_and_what_begins_meanwhile_is_sent_afterwards(receiver, later):
+    receiver.then(scripted.fails(503))
+    for number in range(30):
+        later(seconds=number * 61)
+        plant(str(number))
+        work()
+    assert Notification.objects.count() == 20
+    receiver.then(scripted.sends(b""))
+    for hours in (2, 3):
+        later(hours=hours)
+        work()
+    sent = {body["text"]: sum(problem["count"] for problem in body["problems"]) for body in bodies(receiver)}
+    assert not Notification.objects.exists() and 10 in sent.values()
+
+
 QUIET = {  # UTC hour: whether it is quiet
     "22:00-07:00": {21: False, 22: True, 0: True, 6: True, 7: False},
     "22:00-07:00 Asia/Shanghai": {13: False, 14: True, 22: True, 23: False},
