@@ -27,7 +27,7 @@ ENTRIES = {
         ("Form in a panel", "form-panel", ("form_panel",)),
         ("Filters and chips", "filters", ("chip", "sample_filter")),
         ("Segments", "tabs", ("list_segments",)),
-        ("Pager", "pager", ("pager",)),
+        ("Pager", "pager", ("pager", "piece_pager")),
         ("Menu", "menu", ("user_menu", "theme_switch")),
         ("Languages before sign-in", "languages", ("language_choice",)),
         ("Keys", "keys", ("keys_button", "usual_keys")),
