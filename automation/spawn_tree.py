@@ -109,7 +109,8 @@ def _find_started(session, turn) -> Iterator[Node]:
     """Find what a session or a turn started: by its calls, and by its key and time."""
     until = session.events.filter(seq=turn.last_seq).values_list("created_at", flat=True).first() if turn else None
     window = ((turn or session).created_at, until or session.last_activity_at)
-    own = {"agent_id": session.agent_id, "requester_session_key": session.session_key, "created_at__range": window}
+    keys = [session.session_key] if session.session_key else []  # what nobody requested has no key either
+    own = {"agent_id": session.agent_id, "requester_session_key__in": keys, "created_at__range": window}
     children: dict[str, Node] = {}  # sub-agents and tasks by the key of their session, or their own id
     for event, facts, call in _read_calls(session, turn):
         node = Node(kind="message", started_at=event.created_at, record_id=event.event_id)
@@ -134,7 +135,7 @@ def _find_started(session, turn) -> Iterator[Node]:
         # Conversations are not started: a key that names one leads nowhere, and costs nothing.
         for node._session in [child for child in _find_sessions(session, key) if child.origin in SPAWNED] or [None]:
             yield node.model_copy(update={"children": []})
-    queued = DeliveryQueueEntry.objects.filter(agent_id=session.agent_id, session_key=session.session_key)
+    queued = DeliveryQueueEntry.objects.filter(agent_id=session.agent_id, session_key__in=keys)
     for entry in queued.filter(enqueued_at__range=window)[:ENOUGH]:
         yield Node(kind="delivery", label=entry.channel, delivery=entry.status, started_at=entry.enqueued_at)
 

@@ -5,7 +5,6 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from django import forms
-from django.db.models import QuerySet
 from django.http import QueryDict
 from django.urls import reverse
 from django.utils.functional import cached_property
@@ -96,11 +95,6 @@ def read_sample_filter(line: str) -> SampleFilters:
     if problems:
         raise Refused(" ".join(problems))
     return SampleFilters(address).validate()
-
-
-def select_samples(line: str) -> QuerySet[DatasetSample]:
-    """The samples of the list with the filters of a line, unordered; read_sample_filter says what is raised."""
-    return fits(None, **read_sample_filter(line).criteria).all
 
 
 def fits(_user, *, sort=SampleFilters.DEFAULT, **criteria) -> Listing:

@@ -70,19 +70,6 @@ def find_newest(agent: Agent, name: str):
     return services.find_held_versions(agent.db, name).order_by(*ORDER).first()
 
 
-def find_by_number(agent: Agent, name: str, number: int):
-    """Return the version with this number, with its content; None when there is none. The newest has number 0."""
-    versions = services.find_held_versions(agent.db, name).order_by(*ORDER)
-    return versions[number : number + 1].first()
-
-
-def find_later(version):
-    """Return the versions that the file held after this one, the next one first."""
-    later = services.find_held_versions(version._state.db, version.file_name).filter(created_at__gte=version.created_at)
-    later = later.exclude(created_at=version.created_at, id__lte=version.id)
-    return later.order_by("created_at", "id")
-
-
 def find_memory_names(agent: Agent) -> list[str]:
     """Return the memory files that have a version, in the order of MEMORY_FILES."""
     seen = facets.read_values(agent.db, ["file_name"], FileSnapshot._meta.db_table)["file_name"]

@@ -84,14 +84,17 @@ def read_file_request(agent: Agent, newest: Any, query: QueryDict) -> FileReques
             raise Http404
         return versions_by_id[version_id]
 
-    held_versions = services.find_held_versions(agent.db, name).order_by()
-    amount = held_versions.values("id")[: versions.COUNTED_UP_TO + 1].count()
+    held_versions = services.find_held_versions(agent.db, name)
+    amount = held_versions.order_by().values("id")[: versions.COUNTED_UP_TO + 1].count()
     count = min(amount, versions.COUNTED_UP_TO)
-    version = versions.find_by_number(agent, name, max(0, count - chosen["at"])) if chosen["at"] else newest
+    number = min(chosen["at"] or count, count)
+    version = held_versions.order_by(*versions.ORDER)[count - number :].first() if number < count else newest
     version = find_version(chosen["download"] or chosen["version"], version)
     new = find_version(chosen["to"], version)
     old = find_version(chosen["from"], None) if chosen["from"] else versions.find_previous(new)
-    later = list(versions.find_later(version).values_list("created_at", flat=True)[:count])
+    later_versions = held_versions.filter(created_at__gte=version.created_at)
+    later_versions = later_versions.exclude(created_at=version.created_at, id__lte=version.id)
+    later = later_versions.order_by("created_at", "id").values_list("created_at", flat=True)[:count]
     return FileRequest(
         version=version,
         old=old,

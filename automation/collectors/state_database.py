@@ -124,12 +124,10 @@ def read_tool_ends(database: Database) -> Iterator[tuple[str, Step]]:
     """
     starts: dict[tuple[str, str], int] = {}
     newest = f"kind = 'tool_action' AND sequence > (SELECT max(sequence) FROM audit_events) - {AUDITED}"  # noqa: S608
-    for sequence, occurred_at, *texts, duration in database.rows(
-        "audit_events", *AUDIT, where=newest, order="sequence"
-    ):
-        action, status, error, agent, session_id, run_id, call_id, tool = (
-            decode_text(text)[:MAX_FACT] for text in texts
-        )
+    rows = database.rows("audit_events", *AUDIT, where=newest, order="sequence")
+    for sequence, occurred_at, *raw_texts, duration in rows:
+        texts = [decode_text(text)[:MAX_FACT] for text in raw_texts]
+        action, status, error, agent, session_id, run_id, call_id, tool = texts
         moment = parse_moment_ms(occurred_at)
         if moment and action == "tool.action.started":
             starts[run_id, call_id] = moment

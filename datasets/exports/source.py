@@ -26,7 +26,7 @@ from ..dedup import signatures
 from ..dedup.texts import split_words
 from ..kinds.write import WRITE
 from ..models import Benchmark, DatasetMember, DatasetSample, VersionTaint
-from ..sample_list import select_samples
+from ..sample_list import SAMPLES, read_sample_filter
 from ..sample_texts import (
     CHANGED,
     GATE_TYPES,
@@ -122,7 +122,8 @@ class Source:
         if options.agent is not None:
             self.scope = self.scope.filter(agent_id=options.agent)
         if options.sample_filter:  # looked up sample for sample, so that the order of places stays
-            self.scope = self.scope.filter(Exists(select_samples(options.sample_filter).filter(id=OuterRef("id"))))
+            listed = SAMPLES.fits(None, **read_sample_filter(options.sample_filter).criteria).all
+            self.scope = self.scope.filter(Exists(listed.filter(id=OuterRef("id"))))
         if options.release is not None:
             self.scope = self.scope.filter(_is_listed(DatasetMember, options.release))
         self.chosen: Samples = self.scope

@@ -94,10 +94,6 @@ def read_origin(session: Session) -> Origin:
         keys = (metadata.get(name) for name in PARENT_NAMES)
         origin.parent_key = next((key[:500] for key in keys if isinstance(key, str) and key), "")
     if origin.parent_key:
-        origin.parent = _find_by_key(session, [origin.parent_key]).first()
+        rows = Session.objects.using(session._state.db).filter(session_key=origin.parent_key)
+        origin.parent = rows.order_by("last_activity_at").only("id", "title", "session_key").first()
     return origin
-
-
-def _find_by_key(session, keys):
-    rows = Session.objects.using(session._state.db).filter(session_key__in=keys)
-    return rows.order_by("last_activity_at").only("id", "title", "session_key")
