@@ -13,7 +13,9 @@ from . import databases
 
 MOST = 20_000  # values in a process
 SETTLED_NS = 2_000_000_000  # a file that changed more recently may change again without a new time of change
+MOST_PAGES = 20  # pages in a process
 _values: dict[tuple[str, Hashable], tuple[Any, Any]] = {}
+_pages: dict[Hashable, tuple[dict[str, Any], Any]] = {}
 
 
 class ReadCache:
@@ -43,6 +45,18 @@ class ReadCache:
             if value is not None and not getattr(value, "is_more", False):  # what ended early is read again
                 self.put(agent_id, key, value)
         return value
+
+    def get_page(self, key: Hashable, agent_ids: list[str]) -> tuple[Any, set[str]]:
+        """Return a cached page, and which of these agents have files that are as they were then."""
+        states, page = _pages.get(key, ({}, None))
+        looked = {name: self._get_state(name) for name in agent_ids}
+        return page, {name for name, state in looked.items() if state is not None and state == states.get(name)}
+
+    def put_page(self, key: Hashable, page: Any) -> None:
+        """Cache a page of rows of all agents whose files this request looked at."""
+        if len(_pages) >= MOST_PAGES:
+            _pages.clear()
+        _pages[key] = self._states, page
 
     def _get_state(self, agent_id):
         if agent_id not in self._states:

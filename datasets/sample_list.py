@@ -15,7 +15,7 @@ from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.errors import Refused
 from openclaw_web.lists.declaration import PLAIN, List, Words, file_columns
 from openclaw_web.lists.filter_line import read_line, spell
-from openclaw_web.lists.filters import LINE, DayFilters
+from openclaw_web.lists.filters import LINE, DayField, DayFilters, start_of
 from openclaw_web.lists.paging import Listing, Term, build_terms, get_order_columns
 from openclaw_web.pages import glyphs, states
 from openclaw_web.pages.html import read_form
@@ -31,6 +31,7 @@ from .words import ENDING_WORDS, PROMPTED_WORDS, STATUS_WORDS, TYPE_WORDS, UNDON
 # Columns of the filters that `Filters` does not have.
 COLUMNS = {
     "by": "annotated_by",
+    "judged": "annotated_at__gte",
     "edited": Term("output", "gt", ""),
     "not_checked": Term("privacy_checked", "isnull", True),
     "not_fully_scanned": Term("privacy_checked", "exact", False),
@@ -59,6 +60,7 @@ class SampleFilters(DayFilters):
     status = forms.ChoiceField(label=_("Status"), required=False, choices=list(STATUS_WORDS.items()))
     session = forms.CharField(label=_("Session"), required=False, max_length=500)
     by = forms.CharField(label=_("Reviewed by"), required=False, max_length=150)
+    judged = DayField(_("Reviewed since day (UTC)"))
     reason = forms.CharField(label=_("Reject reason"), required=False, max_length=40)
     prompted_by = forms.ChoiceField(label=_("Prompted by"), required=False, choices=list(PROMPTED_WORDS.items()))
     ending = forms.ChoiceField(label=_("Reply"), required=False, choices=list(ENDING_WORDS.items()))
@@ -78,6 +80,12 @@ class SampleFilters(DayFilters):
         Rows with other reasons, of an earlier setting, can be asked for as well.
         """
         return {"reason": list(read_reasons().items())}
+
+    @property
+    def criteria(self):
+        """The filters in force as arguments of `List.fits`, days as milliseconds."""
+        criteria, judged = super().criteria, self.cleaned_data.get("judged")
+        return criteria | ({"judged": start_of(judged)} if judged else {})
 
     def in_words(self, name, value):
         """The words of a filter's value; a reject reason by its label."""

@@ -35,7 +35,7 @@ NO_NUL = r"^[^\x00]*$"
 PROMPTED_BY, ENDING = (SampleFilters.DESCRIPTIONS[name] for name in ("prompted_by", "ending"))
 
 
-class SampleQuery(list_query(SampleFilters)):
+class SampleQuery(list_query(SampleFilters, without=("judged",))):
     pass
 
 

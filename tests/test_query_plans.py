@@ -47,6 +47,7 @@ VALUES = {
     "branch": "all",
     "by": "user1",
     "channel": "irc",
+    "judged": "2026-02-21",
     "cost": "0.005",
     "created_by": "user1",
     "slow": "0.5",

@@ -1,5 +1,7 @@
 """The review queue: samples one by one, each claimed for the person who reviews it."""
 
+from datetime import UTC, datetime
+
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
@@ -9,8 +11,10 @@ from django.views.decorators.http import require_POST, require_safe
 
 from agents.models import Agent
 from guardian.runner import proposals
+from openclaw_web import clock
 from openclaw_web.errors import Refused
-from openclaw_web.pages import states
+from openclaw_web.lists.filters import MINUTE
+from openclaw_web.pages import states, zones
 from openclaw_web.pages.html import read_next_address, redirect_after_post, redirect_to, refuse_post, render_page
 from openclaw_web.pages.roles import needs
 
@@ -34,8 +38,13 @@ def review(request, queue=""):
     place = QueuePlace(request.GET).read_place(queue)
     claim, sample_id = _claim_sample(place, request.user.username)
     if place.is_ahead:
-        return _render_ahead(request, place.queue, claim)
+        if claim is None:
+            return HttpResponse(status=204)
+        return _render_step(request, place.queue, _build_sample_context(request, place.queue, claim.sample_id, claim))
     return _render_page(request, place.queue, sample_id, claim)
+
+
+review.takes_agent = True  # its address has the filter `agent`, as that of a list
 
 
 @require_POST
@@ -166,13 +175,6 @@ def _claim_sample(place, by):
     return claim, claim.sample_id if claim else None
 
 
-def _render_ahead(request, queue, claim):
-    """The sample to come, for a page that shows the one before; empty without one."""
-    if claim is None:
-        return HttpResponse(status=204)
-    return _render_step(request, queue, _build_sample_context(request, queue, claim.sample_id, claim))
-
-
 def _ask_reason(sample):
     """The form for the reason of a reject; empty if the reason came with it."""
     is_open = sample.annotation_status == DatasetSample.Status.REJECTED and not sample.reject_reason
@@ -210,6 +212,7 @@ def _render_step(request, queue, content, *, status=200):
         "prompts": PROMPTED_WORDS.items(),
         "endings": ENDING_WORDS.items(),
         "progress": numbers,
+        "today": datetime.fromtimestamp(zones.find_day_start(clock.now_ms()) / 1000, UTC).strftime(MINUTE),
         "badge": queues.build_badge(numbers.everywhere),
         "my_drafts": drafts.find_own_drafts(by),
         "proposals": proposals.read_counts() if request.user.has_role("operator") else {},

@@ -142,6 +142,7 @@ EVENTS = List(
     table=TranscriptEvent,
     fields=FIELDS,
     prepare=_prepare,
+    is_of_file=True,
     read=_read,
     file=_read,
     shape=_shape,

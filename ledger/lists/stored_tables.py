@@ -56,13 +56,10 @@ def read_rows(agent: Agent, lists: tuple[StoredList, ...], name: str, **place: A
 
 
 def _read_page(agent, stored_list, **place):
-    return page_of(
-        stored_list.rows(agent), order=stored_list.order, **place, budget=BUDGET_CHARACTERS, weigh=_count_characters
-    )
+    def weigh(entry):
+        return sum(len(value) for value in entry.__dict__.values() if isinstance(value, str))
 
-
-def _count_characters(entry):
-    return sum(len(value) for value in entry.__dict__.values() if isinstance(value, str))
+    return page_of(stored_list.rows(agent), order=stored_list.order, **place, budget=BUDGET_CHARACTERS, weigh=weigh)
 
 
 def build_row(title: str, *cells: Any, note: str = "", error: str = "", state: str = "") -> Row:

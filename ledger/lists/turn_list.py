@@ -46,6 +46,7 @@ class TurnFilters(AgentFilters):
     DESCRIPTIONS = AgentFilters.DESCRIPTIONS | {
         "session": "only this session, in the order of its records",
         "q": "words in the messages of the user",
+        "tool": "only turns that called this tool",
         "errors": "only turns with a failed tool or model call",
         "answer": "what is unusual about the answer",
         "delivery": "whether the person received the answer, as far as it is known",
@@ -56,6 +57,7 @@ class TurnFilters(AgentFilters):
     cost = forms.FloatField(**COST)
     tokens = forms.IntegerField(**TOKENS)
     slow = forms.FloatField(**SECONDS)
+    tool = forms.CharField(label=_("Tool"), required=False, max_length=256)
     errors = forms.BooleanField(label=_("Only with errors"), required=False)
     answer = forms.ChoiceField(label=_("Answer"), required=False, choices=ANSWER_WORDS.items())
     delivery = forms.ChoiceField(label=_("Delivery"), required=False, choices=DELIVERY_WORDS.items())
@@ -80,11 +82,14 @@ def fits(agent, *, sort=TurnFilters.DEFAULT, session="", branches=False, slow=No
     conditions = build_terms(values, COLUMNS, moment="created_at")
     conditions += [Term("latency_ms", "gte", round(slow * 1000))] if slow else []
     listing = build_listing(rows, conditions, order=order)
+    if tool := values.get("tool"):
+        of_turn = {"session_id": OuterRef("session_id"), "seq__range": (OuterRef("first_seq"), OuterRef("last_seq"))}
+        listing = listing.narrow(Exists(TranscriptEvent.objects.using(agent.db).filter(tool_name=tool, **of_turn)))
     if branches:
         return listing
     if listing.condition is None:  # nearly all turns are active, so passing over the others needs no search
         return replace(listing, rows=listing.rows.active())
-    return build_listing(rows, [*conditions, Term("is_active", "exact", True)], order=order)
+    return listing.narrow(build_listing(rows, [Term("is_active", "exact", True)], order=order).condition)
 
 
 def _read(turns: QuerySet[ConversationTurn]) -> QuerySet[ConversationTurn, dict[str, Any]]:
@@ -121,6 +126,7 @@ TURNS = List(
     table=ConversationTurn,
     fields=FIELDS,
     prepare=lambda page, _filters, agent: {"rows": page, "titles": read_titles(agent.db, page)},
+    is_of_file=True,
     read=_read,
     file=_read,
     shape=lambda turn: {name: turn[name] for name in FIELDS},

@@ -14,6 +14,7 @@ from operator import itemgetter
 from typing import Any
 
 from django.db import DatabaseError
+from django.utils.translation import get_language
 
 from ..errors import UnusableFile
 from . import segments
@@ -90,6 +91,7 @@ class MergedPage:
     unread: int = 0
     goes_on: bool = True  # whether the same page looks at these when it is loaded again
     unusable: list[str] = field(default_factory=list)
+    prepared: dict[tuple[str, str | None], Any] = field(default_factory=dict)  # rows of an agent in a language
 
     def __len__(self):
         return len(self.rows)
@@ -98,6 +100,15 @@ class MergedPage:
         """Yield each agent with its rows, in the order of the page."""
         for whose in dict.fromkeys(agent for agent, _row in self.rows):
             yield whose, Page(row for agent, row in self.rows if agent is whose)
+
+    def prepare_once(self, agent: Any, rows: Page, prepare: Callable[[], Any]) -> Any:
+        """Return what `prepare` makes of an agent's rows, or made of them when they were read."""
+        place = (agent.agent_id, get_language())
+        known, prepared = self.prepared.get(place, ([], None))
+        if [*map(id, known)] != [*map(id, rows)]:
+            prepared = prepare()
+            self.prepared[place] = rows, prepared
+        return prepared
 
     def list_runs(self) -> list[tuple[Any, int]]:
         """Return the agents in the order of the page, each with the number of rows that stand together."""
@@ -181,6 +192,9 @@ class MergedListing:
         With them comes the key up to which nothing is missing where reading ended early; None where it did not.
         """
         place = _read_place(start) if start else None
+        key = None if place or not self.key else ("page", size, is_descending, self.key)
+        if key and (refreshed := self._refresh(key, page, size, is_descending)):
+            return refreshed
         entries, end = [], None
         until = time.monotonic() + LOOKING_MS / 1000
         agents = self._order_agents(is_descending)
@@ -218,7 +232,36 @@ class MergedListing:
             if floor is not None:  # no row behind it was read
                 page.is_partial = page.is_partial or not entries
                 end = _find_first(end, entries[-1][0] if entries else (floor, ""), is_descending)
-        return [row for row in entries if not end or not _is_before(end, row[0], is_descending)], end
+        entries = [row for row in entries if not end or not _is_before(end, row[0], is_descending)]
+        if key and not (page.is_partial or page.unread or page.unusable):
+            self.merged.cache.put_page(key, (entries, end, page.prepared))
+        return entries, end
+
+    def _refresh(self, key, page, size, is_descending):
+        """Bring what `_read` returned last up to date, by the files that changed; None where that makes no page."""
+        agents = self.merged.agents
+        cached, unchanged = self.merged.cache.get_page(key, [agent.agent_id for agent in agents])
+        changed = [agent for agent in agents if agent.agent_id not in unchanged]
+        if not cached or page.unusable or len(changed) > MOST_FILES:
+            return None
+        entries, end, prepared = cached
+        last = end or (entries[size][0] if len(entries) > size else None)  # no row before it is missing
+        entries = [entry for entry in entries if entry[1].agent_id in unchanged]
+        for agent in changed:
+            try:
+                rows, ended = self._read_agent(agent, None, last and last[0], size + 1, is_descending)
+            except (UnusableFile, DatabaseError):
+                return None
+            if ended:
+                return None
+            entries += [row for row in rows if not last or not _is_before(last, row[0], is_descending)]
+        if last and not end and len(entries) <= size:
+            return None
+        entries = sorted(entries, key=itemgetter(0), reverse=is_descending)[: size + 1]
+        names = {agent.agent_id for _key, agent, _row in entries}
+        page.prepared = {place: known for place, known in [*prepared.items()] if place[0] in names}
+        self.merged.cache.put_page(key, (entries, end, page.prepared))
+        return entries, end
 
     def _order_agents(self, is_descending):
         """The agents that may have rows, each with the value that its rows begin with, best first.

@@ -61,11 +61,11 @@ def count_by_time(listing: Listing, moment: str, unit: int, budget_ms: int) -> d
 
 
 def draw_strip(counts: Mapping[int, int], filters: DayFilters, unit: int) -> Strip | None:
-    """The MOST_BARS up to the newest of these counts, each a link that sets the days; None when there is only one."""
+    """At most MOST_BARS up to the newest count, each a link that sets the days; None when there is only one."""
     if len(counts) < 2:
         return None
     newest = max(counts)
-    begin = max(newest - (MOST_BARS - 1) * unit, (filters.moments["since"] or 0) // unit * unit)
+    begin = max(newest - (MOST_BARS - 1) * unit, min(counts))
     moments = range(min(begin, newest - (LEAST_BARS - 1) * unit), newest + 1, unit)
     address = filters.query_with(**{"from": "\0f", "to": "\0t"})
     points = []

@@ -175,7 +175,7 @@ class Menus(NamedTuple):
     """The menus of a page: the rail, the tabs of its room with the gear, the pages related to its tab, and its agent.
 
     A slim rail shows only icons; its button leads back to `back`. `of_all` is the address of this page for all agents;
-    `of_one` is what follows `/agents/<agent>` in that for one agent.
+    `of_one` that for one agent, with `{}` in place of its id.
     """
 
     entries: list[Entry]
@@ -218,6 +218,11 @@ def build_menus(request, path=""):
     related = next((tab for tab in open_tabs if open_page in tab), [])
     # The first page is the tab itself; the gear is an icon, so all of its pages are named.
     related = related if gear and gear.current else [page for page in related[1:] if not page.is_view]
+    agent, of_one = prefix.removeprefix("/agents/"), f"/agents/{{}}{SESSIONS}"
+    if open_page and open_page.is_by_agent:
+        of_one = f"/agents/{{}}{open_page.address}"
+    elif getattr(request.resolver_match and request.resolver_match.func, "takes_agent", False):
+        agent, of_one = request.GET.get("agent", ""), f"{full}?agent={{}}"
     of_get = request.get_full_path() if request.method in ("GET", "HEAD") else ""
     return Menus(
         entries,
@@ -226,9 +231,9 @@ def build_menus(request, path=""):
         list(filter(None, tabs)),
         gear,
         [link(page, page.label, page == open_page) for page in related],
-        prefix.removeprefix("/agents/"),
+        agent,
         open_page.address if open_page else SESSIONS,
-        open_page.address if open_page and open_page.is_by_agent else SESSIONS,
+        of_one,
     )
 
 

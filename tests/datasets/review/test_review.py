@@ -1,6 +1,7 @@
 """The review queue, without JavaScript and with it."""
 
 import re
+from html import unescape
 
 import orjson
 import pytest
@@ -45,7 +46,10 @@ def test_it_works(as_reviewer, as_stranger, queue):
     page = judge(as_reviewer, expected_status="pending", notes="fine")
     assert find_shown_sample(page) == "two"
     assert "Approved: turn 1 of ada" in read_text(page) and 'data-review="undo">' in page.text
-    assert "2 to review 1 done today (1 by you)" in read_text(page)
+    assert "2 to review 1 done today (1 by you) View yours" in read_text(page)
+    address = unescape(re.search(r'href="(/samples/\?by=[^"]+)"', page.text)[1])  # leads to what was judged
+    listed = as_reviewer.get(address)
+    assert "by=reviewer&judged=" in address and [row["id"] for row in listed.context["page"]] == ["one"]
     assert list(SampleClaim.objects.values_list("sample_id", "claimed_by")) == [("two", "reviewer")]
     label = SampleLabel.objects.get()
     assert (label.status, label.notes, label.labelled_by) == ("approved", "fine", "reviewer")

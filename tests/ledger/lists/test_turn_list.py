@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.factories import T0, SessionFactory, TurnFactory
+from tests.factories import T0, EventFactory, SessionFactory, TurnFactory
 from tests.ledger.transcript_records import get_text
 
 ADA = "/agents/ada/turns/"
@@ -45,6 +45,14 @@ def test_one_session_is_in_its_order(client, session):
     turn(session, 1, created_at=T0 + 9)
     turn(session, 2, created_at=T0)
     assert read_numbers(client.get(f"{ADA}?session=s1&sort=time")) == [1, 2]
+
+
+def test_turns_that_called_a_tool(client, session):
+    for number, tool in ((1, "exec"), (2, "read")):
+        turn(session, number, first_seq=number * 10, last_seq=number * 10 + 5)
+        EventFactory(session=session, seq=number * 10 + 2, tool_name=tool)
+    assert read_numbers(client.get(f"{ADA}?tool=exec")) == [1]
+    assert read_numbers(client.get("/turns/?tool=read")) == [2]
 
 
 @pytest.mark.parametrize("query", ["?cost=-1", "?cost=nan", "?tokens=1e400", "?tokens=99999999999999999999", "?sort=x"])

@@ -192,7 +192,14 @@ def test_the_chooser_keeps_the_page_and_not_its_query(as_admin, ada):
         ]
 
 
-@pytest.mark.parametrize("address", ["/samples/", "/operations/jobs/", "/agents/"])
+@pytest.mark.parametrize("address", ["/samples/", "/review/", "/findings/"])
+def test_the_chooser_is_the_filter_of_a_page_with_one(as_admin, ada, address):
+    for query, of_all, of_ada in (("", "true", ""), ("?agent=ada", "", "true")):
+        links = read_menus(as_admin.get(address + query).text).agents
+        assert links == [("All agents", address, of_all), ("ada", f"{address}?agent=ada", of_ada)]
+
+
+@pytest.mark.parametrize("address", ["/exports/", "/operations/jobs/", "/agents/"])
 def test_on_pages_of_no_agent_the_chooser_leads_to_sessions(as_admin, ada, address):
     links = read_menus(as_admin.get(address).text).agents
     assert links == [("All agents", address, "true"), ("ada", f"{ADA}/sessions/", "")]
