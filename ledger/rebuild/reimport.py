@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+import orjson
 from django.db import transaction
 from django.utils.translation import gettext as _
 
@@ -196,10 +197,9 @@ def _says_the_same(db, beside, row):
         return False
     place = dict(zip(("session_id", "seq"), row.key, strict=True))
     try:
-        stored, made = (
-            content_digest(untrim(event.event_json, event.full_zstd, event.trim_json))
-            for event in (TranscriptEvent.objects.using(alias).get(**place) for alias in (db, beside))
-        )
+        events = [TranscriptEvent.objects.using(alias).get(**place) for alias in (db, beside)]
+        orjson.loads(events[0].trim_json or "null")  # a damaged one says nothing, as none does
+        stored, made = (content_digest(untrim(row.event_json, row.full_zstd, row.trim_json)) for row in events)
     except (Refused, ValueError, LookupError, TypeError, AttributeError):  # the stored text is no record
         return False
     return stored == made

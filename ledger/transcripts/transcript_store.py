@@ -237,7 +237,8 @@ def _store_chunk(db, transcript, chunk, stored, outputs, unnamed, ending):
     has_moved = leaves != (session.leaves or [session.leaf_record_id])
     session.source_state = transcript.state
     if rows or has_moved:
-        tree = Tree([*(node for node, *_ in known.values()), *map(_build_node, rows)])
+        new_nodes = (Node(row.seq, row.record_id, row.parent_id, row.facts.kind == "user") for row in rows)
+        tree = Tree([*(node for node, *_ in known.values()), *new_nodes])
         refresh, holes = turns.assign_turns(db, session, tree, rows, known, transcript.turn_numbers)
         if outputs.batch:
             outputs.set_turns(session.id, turns.find_user_records(rows, known))
@@ -269,8 +270,11 @@ def _build_new_rows(db, session, transcript, chunk, known, stored, outputs, unna
         if line.record is None or (row := _try_build_row(line, before, transcript.modified_ms)) is None:
             bad.append(line)
             continue
-        # Before the record is named, which may have the same id; one that no source has keeps its parent.
-        row.parent_id = line.before.record_id if line.before else unnamed.find_parent(row, known)
+        # Before the record is named, which may have the same id; one that no source has keeps its parent's other name.
+        if line.before is None:
+            row.parent_id = unnamed.find_parent(row, known)
+        elif row.parent_id and row.parent_id == (line.before.record_id or "").rpartition("~")[0]:
+            row.parent_id = line.before.record_id
         is_hidden = line.is_withheld or row.facts.record_id in transcript.hidden
         why = WithheldReason.EARLIER if is_hidden else withholding and withholding.find_reason(row, line.record)
         if row.facts.record_id is None:
@@ -333,10 +337,6 @@ def _reject_lines(db, transcript, bad):
             line.raw = b""
     if bad:
         store_rejected_lines(db, transcript.file, bad, session_id=transcript.session_id)
-
-
-def _build_node(row):
-    return Node(row.seq, row.record_id, row.parent_id, row.facts.kind == "user")
 
 
 def _add_sums(db, session, rows, turns_by_day):

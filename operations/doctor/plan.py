@@ -234,14 +234,15 @@ def _inspect_sources(plan, progress):
         progress.update(min(done, total), total)
 
     counter = new_rows.RowCounter(plan.collection, plan.rejected, sorted(plan.names.values()))
+    of_home = [source for source in plan.sources if not source.home_agent]
+    counter.read_tool_ends(of_home)
     for home_agent in plan.collection.home.agents:
         agent_id = plan.names[home_agent.home_name]
         own = [source for source in plan.sources if source.home_agent == home_agent.home_name]
         _compare_keys(plan, agent_id, index_keys.read_file_keys(plan.collection, home_agent, own))
-        if plan.is_deep or any(source.is_to_read for source in own):
+        if plan.is_deep or counter.tool_ends[home_agent.home_name] or any(source.is_to_read for source in own):
             progress.update(done, total, _("Checking the sources of %(agent)s") % {"agent": agent_id})
             _inspect_agent(plan, counter, home_agent, agent_id, own, report_bytes)
-    of_home = [source for source in plan.sources if not source.home_agent]
     counter.count_home(of_home)
     if plan.is_deep:
         with _comparing(plan) as comparer:

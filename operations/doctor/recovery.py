@@ -57,7 +57,8 @@ def import_lost_records(repair_plan: Plan, params: dict[str, Any], progress: Any
     if any(BESIDE in sessions for sessions in repair_plan.compared.rows.values()):
         with Copies() as copies:
             plan.check_home(Plan(repair_plan.root, is_deep=True, is_mending=True), params, progress, copies)
-    after = _check_again(repair_plan, params, progress)
+    with Copies() as copies:  # the same check of the store as it is now
+        after = plan.build_plan({**params, "deep": repair_plan.is_deep}, progress, copies)
     _note_uncounted_sessions(after)
     still_lost = list(after.counts.losses.values())
     backup_search.find_backups(still_lost, progress, own=facts["backup"]["path"])
@@ -117,12 +118,6 @@ def _import_again(params, progress, agent_id, ids):
     elif has_no_content(agent_id):
         import_params["again"] = True
     collect.run(import_params, progress)
-
-
-def _check_again(repair_plan, params, progress) -> Plan:
-    """The same check of the store as it is now."""
-    with Copies() as copies:
-        return plan.build_plan({**params, "deep": repair_plan.is_deep}, progress, copies)
 
 
 def _note_uncounted_sessions(new_plan):

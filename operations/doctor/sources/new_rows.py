@@ -1,5 +1,6 @@
 """Counts the rows besides records that an import would add from new and changed sources."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -24,6 +25,7 @@ from guardian.collectors import workspace as workspaces
 from ledger.collectors import agent_database, database_extras, database_schemas, jsonl, session_index, trajectories
 from ledger.collectors.database_tables import MEMORY, STATE
 from ledger.collectors.session_index import IndexEntry
+from ledger.collectors.trajectories import Step
 from ledger.models import IndexedFile, Session, TrajectoryEvent, VfsEntry
 from openclaw_web.batches import in_batches
 
@@ -90,10 +92,25 @@ class RowCounter:
     seen: dict[str, set[Key]] = field(default_factory=dict)  # new rows of earlier sources
     logged_starts: set[tuple[str, Any]] = field(default_factory=set)  # (job, start time) of new runs in logs
     logged: dict[str, set[str]] = field(default_factory=dict)  # by job: texts of new runs in logs
+    state: Source | None = None  # the state database that is to be read
+    tool_ends: dict[str, list[Step]] = field(default_factory=lambda: defaultdict(list))  # by agent's name in the home
+
+    def read_tool_ends(self, sources: list[Source]) -> None:
+        """Read what a new state database of the home says of tool calls; `count_agent` counts it."""
+        for self.state in (source for source in sources if source.is_to_read and source.target == "task_runs"):
+            with (
+                report_failures(self.state, self.rejected),
+                source_databases.open_copy(self.collection, self.state.file, STATE) as database,
+            ):
+                for name, step in state_database.read_tool_ends(database):
+                    self.tool_ends[name].append(step)
 
     def count_agent(self, agent_places: AgentPlaces, own: list[Source], workspace: Any) -> None:
         """Count new rows of an agent's sources other than records."""
         self.seen = {name: keys for name, keys in self.seen.items() if name in OF_HOME}
+        if steps := self.tool_ends[own[0].home_agent] if own else ():
+            keys = ((step.id,) for step in steps if step.session_id in agent_places.by_session)
+            self._count(self.state, STEPS, agent_places.db, keys)
         for source in filter(attrgetter("is_to_read"), own):
             with report_failures(source, self.rejected):
                 if source.kind == Kind.SESSION_INDEX:

@@ -1,6 +1,6 @@
 """Places of an agent's records: files, databases and archives, in the order of an import."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -273,9 +273,5 @@ def _find_database_sessions(collection, agent_places) -> set[str]:
     known = {name.removeprefix(f"{source.name}#") for name in book.parts(f"{source.name}#")}
     known |= {name.removeprefix(f"{source.name}!").partition("/")[0] for name in book.parts(f"{source.name}!")}
     return known | {
-        place.session_id for places in agent_places.by_session.values() for place in _filter_by_source(places, source)
+        place.session_id for places in agent_places.by_session.values() for place in places if place.source is source
     }
-
-
-def _filter_by_source(places: Iterable[Place], source):
-    return (place for place in places if place.source is source)

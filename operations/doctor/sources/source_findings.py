@@ -89,17 +89,14 @@ def describe_census(census: Census) -> str:
     reasons = listed(f"{format_reason(reason)}: {len(names):,}" for reason, names in sorted(census.skipped.items()))
     sentence += f" ({reasons})" if reasons else ""
     sentence += _("; new: %(new)s") % words if census.new else ""
-    sentence += _("; not accounted for: %(count)s") % {"count": f"{_count_unread(census):,}"} if census.unread else ""
+    unread = sum(unread.count for unread in census.unread)
+    sentence += _("; not accounted for: %(count)s") % {"count": f"{unread:,}"} if census.unread else ""
     return f"{sentence}."
 
 
 def format_reason(reason: str) -> str:
     """The name of a reason."""
     return str(REASON_WORDS.get(reason, reason))
-
-
-def _count_unread(census):
-    return sum(unread.count for unread in census.unread)
 
 
 def census_to_json(census: Census) -> dict[str, Any]:

@@ -52,16 +52,13 @@ def _has_app(agent, label):
     return (label in settings.AGENT_APPS) == bool(agent)
 
 
-def _build_type_check(label):
-    return Check(name=f"{label}_types", sentence=integrity.MISTYPED)
-
-
 def run_checks(agent: Agent | None, mistyped: dict[str, WrongRows], *, is_deep: bool) -> Iterator[Finding]:
     """Findings about the rows of an agent, or without one of the site.
 
     `is_deep` reads every window and version.
     """
-    wrong = [(_build_type_check(label if agent else "global"), rows) for label, rows in mistyped.items()]
+    names = {label: f"{label if agent else 'global'}_types" for label in mistyped}
+    wrong = [(Check(name=names[label], sentence=integrity.MISTYPED), rows) for label, rows in mistyped.items()]
     lost: dict[str, LostRows] = {}
     db = agent.db if agent else DEFAULT_DB_ALIAS
     of_apps = (check for label, check in integrity.list_checks() if label not in mistyped and _has_app(agent, label))

@@ -17,7 +17,7 @@ from tests.operations.doctor.doctor_homes import change, doctor, rows
 from tests.suite.nightly import first
 
 home = doctor_homes.home
-IDS = [f"00000000-0000-4000-8000-0000000000{number:02}" for number in range(1, 17)]
+IDS = [f"00000000-0000-4000-8000-0000000000{number:02}" for number in range(1, 18)]
 ENVELOPE = 'Conversation info (untrusted metadata):\n```json\n{"sender_id": "%s"}\n```\n\n%s'
 TABLES = {
     "sessions": "id",
@@ -63,6 +63,8 @@ DAMAGES = [
      {"transcript_events.event_id"}),
     ("UPDATE sessions SET withheld_count = 3 WHERE id = '%s'", {"sessions.withheld_count"}),
     ("DELETE FROM sessions WHERE id = '%s'", {"sessions"}),
+    ("UPDATE transcript_events SET parent_id = parent_id || '7' WHERE session_id = '%s' AND seq = 4",
+     {"transcript_events.parent_id"}),
 ]  # fmt: skip
 
 
