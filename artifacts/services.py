@@ -189,13 +189,9 @@ def write_metadata(db: str) -> int:
     root = layout.get_root()
     with store.translate_write_errors(), locks.hold_adoption_lock(root):
         unnamed = sorted(losses.ContentIndex(root).find_losses(db)[0].unnamed)
-        return sum(
-            _write_row_metadata(root, row) for row in (_find_oldest_row(db, sha256) for sha256 in unnamed) if row
-        )
-
-
-def _find_oldest_row(db, sha256):
-    return Artifact.objects.using(db).filter(handle=handles.from_sha256(sha256)).order_by("created_at", "id").first()
+        uses = (Artifact.objects.using(db).filter(handle=handles.from_sha256(sha256)) for sha256 in unnamed)
+        oldest = (rows.order_by("created_at", "id").first() for rows in uses)
+        return sum(_write_row_metadata(root, row) for row in oldest if row)
 
 
 def _write_row_metadata(root, row):

@@ -66,11 +66,13 @@ def describe_overdue(facts: Facts) -> str:
 
 def check_failing() -> Iterable[Finding]:
     """Find the enabled tasks whose newest run failed."""
-    for job, at in find_failing():
-        count = _count_failures(job["id"])
+    for job, since in find_failing():
+        runs = CronRunLog.objects.filter(job_id=job["id"]).order_by(*schedules.ORDER)
+        outcomes = [schedules.get_outcome(status) for status in runs.values_list("status", flat=True)[:RUNS]]
+        count = next((at for at, outcome in enumerate(outcomes) if outcome != schedules.FAILED), len(outcomes))
         facts = {"task": job["id"], "name": job["name"] or job["id"], "count": count, "is_more": count == RUNS}
         facts["is_of_model"] = is_of_model(job)
-        yield Finding(job["id"], facts, agent_id=job["agent_id"], level=count // 3, since=at)
+        yield Finding(job["id"], facts, agent_id=job["agent_id"], level=count // 3, since=since)
 
 
 def find_failing() -> Iterator[tuple[dict, int]]:
@@ -93,12 +95,6 @@ def _read_enabled(**columns):
     newest = {"ran_at": "ts", "status": "status", "error": "error"}
     jobs = jobs.annotate(**{name: Subquery(runs.values(column)[:1]) for name, column in newest.items()})
     return jobs.order_by("agent_id", "name", "id").values("id", "agent_id", "name", "next_run_at", *newest)[:MOST]
-
-
-def _count_failures(job_id):
-    newest = CronRunLog.objects.filter(job_id=job_id).order_by(*schedules.ORDER).values_list("status", flat=True)[:RUNS]
-    outcomes = [schedules.get_outcome(status) for status in newest]
-    return next((index for index, outcome in enumerate(outcomes) if outcome != schedules.FAILED), len(outcomes))
 
 
 def _build_link(facts: Facts) -> Link:

@@ -235,7 +235,8 @@ def _describe_weekdays(field):
         days = _parse_field((nth or last)[1], 0, 7, DAY_NAMES)
         if days is None or len(days) != 1:
             return None
-        rank = _("last") if last else _ranks()[int(nth[2]) - 1]
+        ranks = (_("first"), _("second"), _("third"), _("fourth"), _("fifth"))
+        rank = _("last") if last else ranks[int(nth[2]) - 1]
         return _("on the %(rank)s %(day)s of the month") % {"rank": rank, "day": _day_name(days[0] % 7)}
     days = _parse_field(field, 0, 7, DAY_NAMES)
     if days is None:
@@ -329,7 +330,3 @@ def _day_name(day):
 def _month_name(month):
     names = (_("January"), _("February"), _("March"), _("April"), pgettext("month", "May"), _("June"), _("July"))
     return (*names, _("August"), _("September"), _("October"), _("November"), _("December"))[month - 1]
-
-
-def _ranks():
-    return (_("first"), _("second"), _("third"), _("fourth"), _("fifth"))

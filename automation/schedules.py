@@ -123,7 +123,8 @@ def read_page(jobs: QuerySet[CronJob], **place: Any) -> Page:
     )
     page = page_of(jobs.defer("prompt", "job_json"), order=JOBS_ORDER, **place)
     recent = _read_recent_runs(page)
-    counts = _read_counts(page)
+    runs = CronRunLog.objects.filter(_build_since_condition(page, "counted_from")).order_by().values_list("job_id")
+    counts = dict(runs.annotate(count=Count("seq"))) if page else {}
     for job in page:
         job.words = schedule_words.in_words(job.schedule)
         job.numbers = RunStatistics(recent[job.id][:RECENT], counts.get(job.id, 0))
@@ -145,7 +146,9 @@ def find_runs(agent: Agent, job_id: str):
 
 def read_run_page(runs, **place: Any) -> Page:
     """Return a page of runs, the newest first; long texts end it early."""
-    return page_of(runs, order=ORDER, **place, budget=BUDGET_CHARACTERS, weigh=_weight)
+    return page_of(
+        runs, order=ORDER, **place, budget=BUDGET_CHARACTERS, weigh=lambda run: len(run.error) + len(run.summary)
+    )
 
 
 def read_statistics(runs) -> RunStatistics:
@@ -221,11 +224,6 @@ def _read_recent_runs(jobs: Sequence[CronJob]):
     return by_job
 
 
-def _read_counts(jobs):
-    runs = CronRunLog.objects.filter(_build_since_condition(jobs, "counted_from")).order_by().values_list("job_id")
-    return dict(runs.annotate(count=Count("seq"))) if jobs else {}
-
-
 def _build_since_condition(jobs, moment):
     condition = Q()
     for job in jobs:
@@ -237,10 +235,6 @@ def _build_since_condition(jobs, moment):
 def _build_run(columns):
     ts, status, duration_ms, session_id = columns
     return Run(ts, get_outcome(status), duration_ms, session_id)
-
-
-def _weight(run):
-    return len(run.error) + len(run.summary)
 
 
 def _format_channel(delivery):

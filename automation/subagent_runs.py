@@ -74,7 +74,7 @@ def read_page(agent: Agent, *, session: str = "", **place: Any) -> Page:
         runs = (requested, own_runs.exclude(agent_id=agent.agent_id, requester_session_key=key))
     else:
         runs = SubagentRun.objects.filter(agent_id=agent.agent_id)
-    rows = page_of(runs, order=ORDER, **place, budget=BUDGET_CHARACTERS, weigh=_weight)
+    rows = page_of(runs, order=ORDER, **place, budget=BUDGET_CHARACTERS, weigh=lambda run: len(run.payload_json))
     sessions = _read_sessions(agent, rows)
     page = Page(build_run(agent, run, sessions) for run in rows)
     page.next, page.previous = rows.next, rows.previous
@@ -127,10 +127,6 @@ def _build_side(agent, key, sessions, moment):
     for _, session_id, title in begun[:1] or known[-1:]:
         return Side(key, session_id, build_session_address(agent, session_id), split_injected(title)[1])
     return Side(key)
-
-
-def _weight(run):
-    return len(run.payload_json)
 
 
 def _text(entry, name):

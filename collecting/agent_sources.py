@@ -140,7 +140,8 @@ def _add_archives(collection, part, database, sources, stored):
         name = f"{prefix}!{archive.session_id}/{archive.generation}"
         if sources.is_read_part and collection.book.part(name) is None:
             continue
-        if not (collection.include_deleted or collection.book.part(name) or _is_orphan(archive, live, stored)):
+        is_orphan = archive.session_id in stored and archive.session_id not in live  # the only source that is left
+        if not (collection.include_deleted or collection.book.part(name) or is_orphan):
             continue
         state = LIVE if archive.session_id in live or archive.reason == COLD else archive.reason
         transcript = build_transcript(collection, archive.session_id, name, archive.created_at or 0, state)
@@ -148,11 +149,6 @@ def _add_archives(collection, part, database, sources, stored):
             SessionSource(transcript, partial(_open_archived_lines, collection, part, database, archive))
         )
     return names
-
-
-def _is_orphan(archive, live, stored):
-    """Whether a stored session has no other source left than this archive."""
-    return archive.session_id in stored and archive.session_id not in live
 
 
 @contextmanager

@@ -376,7 +376,7 @@ def _is_chosen(collection, home_agent):
 
 
 def _build_result(collection, schedules, artifacts, plugin):
-    reports = collection.reports.values()
+    home, reports = collection.home, collection.reports.values()
     records = sum(report.records.total() for report in reports)
     elsewhere = sum(counts["rejected"] for counts in (schedules, artifacts, *plugin.values()))
     rejected = sum(report.rejected.total() for report in reports) + elsewhere
@@ -387,7 +387,7 @@ def _build_result(collection, schedules, artifacts, plugin):
     counts["rejected"] = amounts.format_amount("rejected lines", rejected)
     return {
         "message": _("%(records)s from %(agents)s, %(rejected)s.") % counts,
-        "source": str(collection.home.root),
+        "source": str(home.root),
         "bytes_read": collection.bytes_read,
         "records": records,
         "rejected": rejected,
@@ -397,18 +397,14 @@ def _build_result(collection, schedules, artifacts, plugin):
         "schedules": schedules,
         "artifacts": artifacts,
         **plugin,
-        "databases": unread_parts.find_parts(collection.home.root),
-        "notes": collection.home.notes,
+        "databases": unread_parts.find_parts(home.root),
+        "notes": home.notes,
         "lost": collection.lost,
-        "unread": _find_unread(collection.home),
+        # Sentences about parts of the home that were not read: the import is then incomplete.
+        "unread": [*home.problems, *(oddity.sentence for oddity in home.oddities if oddity.is_unread)],
         "again": {agent_id: again.as_json() for agent_id, again in collection.made_again.items()},
         "still_held": opt_out_report.build_report(collection.made_again),
     }
-
-
-def _find_unread(home):
-    """Sentences about parts of the home that were not read: the import is then incomplete."""
-    return [*home.problems, *(oddity.sentence for oddity in home.oddities if oddity.is_unread)]
 
 
 @contextmanager

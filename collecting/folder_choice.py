@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from agents import homes, unread_parts
+from agents.claims import resolve_names
 from agents.layout.home_agents import read_home
 from agents.layout.places import find_access_problem
 from agents.models import Agent, CollectorSource, SkippedSource
@@ -48,15 +49,17 @@ class FoundHome:
 
 
 class FolderForm(forms.Form):
-    """The folder of an OpenClaw on this machine."""
+    """The folder of an OpenClaw on this machine, and another name for its agents."""
 
     folder = forms.CharField(label=gettext_lazy("Folder"), max_length=LONGEST_PATH)
+    name = forms.CharField(label=gettext_lazy("Another name for its agents"), max_length=100, required=False)
 
 
-def find_home(folder: str) -> FoundHome:
-    """Check what is in a folder, without opening transcripts.
+def find_home(folder: str, as_name: str = "") -> FoundHome:
+    """Check what is in a folder, without opening transcripts; its agents have the names that an import gives them.
 
-    Raises Refused when it is no real folder that this process may read, or no home of OpenClaw.
+    Raises Refused when it is no real folder that this process may read, or no home of OpenClaw, and when another folder
+    has an agent of such a name. `as_name` is another name, as for `resolve_names`.
     """
     root = Path(folder)
     if not root.is_absolute() or ".." in root.parts or "\0" in folder:
@@ -69,17 +72,18 @@ def find_home(folder: str) -> FoundHome:
         if not stat.S_ISDIR(mode):
             raise Refused(_("%(path)s is a link or no folder. Write the path of the folder itself.") % {"path": part})
     home = read_home(root)
+    names = resolve_names(home, as_name=as_name or None)
     notes = [*home.problems, *home.notes]
-    agents = [_look_at(agent, notes) for agent in home.agents[:MOST_AGENTS]]
+    agents = [_look_at(agent, names[agent.home_name], notes) for agent in home.agents[:MOST_AGENTS]]
     return FoundHome(str(root), agents, len(home.agents), notes)
 
 
-def _look_at(agent, notes):
-    names = [name for folder in agent.session_folders for name in homes.list_names(folder, notes)]
+def _look_at(agent, name, notes):
+    paths = [path for folder in agent.session_folders for path in homes.list_names(folder, notes)]
     files = {name for place in agent.workspaces for name in MEMORY_FILES if homes.stat_regular(place / name)}
     return FoundAgent(
-        agent.home_name,
-        sum(".jsonl" in name for name in names),
+        name,
+        sum(".jsonl" in path for path in paths),
         bool(agent.databases),
         str(agent.workspace or agent.written),
         *_split(files),

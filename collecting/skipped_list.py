@@ -32,10 +32,6 @@ def fits(_user, *, sort=SkippedFilters.DEFAULT, **criteria) -> Listing:
     return build_listing(SkippedSource.objects.all(), build_terms(criteria, COLUMNS), order=order, seeks=SEEKS)
 
 
-def _prepare_page(page, _filters, _whose):
-    return {"rows": page, "reasons": REASON_WORDS, "kinds": KIND_WORDS}
-
-
 SKIPPED = List(
     on="skipped",
     words=Words(
@@ -61,5 +57,5 @@ SKIPPED = List(
     fields=file_columns(
         SkippedSource, "kind", "agent_id", "path", "reason", "detail", "session_id", "size_bytes", "mtime_ns"
     ),
-    prepare=_prepare_page,
+    prepare=lambda page, _filters, _whose: {"rows": page, "reasons": REASON_WORDS, "kinds": KIND_WORDS},
 )

@@ -54,7 +54,7 @@ def folder_choose(request):
     context = {"form": form, "home": None, "problem": ""}
     if "folder" in request.GET and form.is_valid():
         try:
-            context["home"] = find_home(form.cleaned_data["folder"])
+            context["home"] = find_home(form.cleaned_data["folder"], form.cleaned_data["name"])
         except Refused as exc:
             context["problem"] = exc.sentence
     return render_page(request, "collecting/folder_choose.html", context, status=409 if context["problem"] else 200)
@@ -64,8 +64,9 @@ def folder_choose(request):
 @needs("admin")
 def folder_import(request):
     """Queue an import of a folder that was looked at and go to the job."""
-    folder = read_form(FolderForm(request.POST), _("Write the path of a folder."))["folder"]
-    job = jobs.start("collect", {"source": find_home(folder).root}, by=request.user.username)
+    fields = read_form(FolderForm(request.POST), _("Write the path of a folder."))
+    home = find_home(fields["folder"], fields["name"])
+    job = jobs.start("collect", {"source": home.root, "as": fields["name"] or None}, by=request.user.username)
     return redirect_after_start(request, job)
 
 

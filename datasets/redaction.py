@@ -115,7 +115,9 @@ class Redactor:
         """
         values = self._find_values(text) if text else ()
         redacted = self._replace(text, values, place) if values else text
-        if redacted != text and looks_like_json(text) and _has_numbers(text, values) and not is_kept(text, redacted):
+        # Values with only digits that were not said to be bare numbers.
+        has_numbers = any(not value.is_bare and is_number(text[value.start : value.end]) for value in values)
+        if has_numbers and redacted != text and looks_like_json(text) and not is_kept(text, redacted):
             redacted = self._replace(text, [_widen_number(text, value) for value in values], place)
         return redacted
 
@@ -327,11 +329,6 @@ def _decode(value):
         except orjson.JSONDecodeError:
             return
         yield value
-
-
-def _has_numbers(text, values):
-    """Whether a value has only digits, and was not said to be a bare number."""
-    return any(not value.is_bare and is_number(text[value.start : value.end]) for value in values)
 
 
 def _widen_number(text, value):

@@ -50,10 +50,8 @@ def read_request(body: dict[str, Any]) -> WriteRequest:
 
     Samples that other programs made always have a text for the file.
     """
-    content = _text_of(body, "currentFileContent")
-    return WriteRequest(
-        _text_of(body, "candidateFact"), _text_of(body, "targetFile"), content if _has_file(body) else None
-    )
+    content = None if body.get("fileExisted") is False else _text_of(body, "currentFileContent")
+    return WriteRequest(_text_of(body, "candidateFact"), _text_of(body, "targetFile"), content)
 
 
 def read_answer(body: dict[str, Any]) -> WriteAnswer | None:
@@ -134,10 +132,6 @@ def _lines(text, facts):
     """The lines of a file, without blank ones and those that say one of these facts."""
     lines = {line.strip() for line in text.splitlines()} - {""}
     return {line for line in lines if not any(fact in line for fact in facts)}
-
-
-def _has_file(body):
-    return body.get("fileExisted") is not False
 
 
 def _text_of(body, name):

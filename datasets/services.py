@@ -50,7 +50,7 @@ def describe_problems(result: CreationResult) -> list[str]:
         turns.setdefault(skipped["reason"], []).append(skipped["id"])
     return excluded + [
         ngettext("Turn %(numbers)s: %(reason)s", "Turns %(numbers)s: %(reason)s", len(numbers))
-        % {"numbers": _list_numbers(numbers), "reason": reason}
+        % {"numbers": listed(numbers[:10]) + (" …" if len(numbers) > 10 else ""), "reason": reason}
         for reason, numbers in turns.items()
     ]
 
@@ -180,7 +180,3 @@ def _insert_samples(rows, new_signatures, result):
         signatures.store_signatures([(vars(row), new_signatures[row.id]) for row in new if row.id in new_signatures])
     result.made.extend(row.id for row in rows if row.id not in known_ids)
     result.existing.extend(row.id for row in rows if row.id in known_ids)
-
-
-def _list_numbers(numbers, most=10):
-    return listed(numbers[:most]) + (" …" if len(numbers) > most else "")

@@ -110,10 +110,10 @@ def find_resting_on_tools(db: str, turns: Collection[ConversationTurn]) -> set[s
     if not by_number:
         return set()
     session_id = next(iter(turns)).session_id
-    replies = _places(db, session_id, [turn.agent_message_id for turn in by_number.values()])
-    results = TranscriptEvent.objects.using(db).filter(
-        session_id=session_id, kind=TranscriptEvent.Kind.TOOL_RESULT, turn_number__in=by_number
-    )
+    events = TranscriptEvent.objects.using(db).filter(session_id=session_id)
+    ids = {turn.agent_message_id for turn in by_number.values()}
+    replies = dict(events.filter(event_id__in=ids).values_list("event_id", "seq"))
+    results = events.filter(kind=TranscriptEvent.Kind.TOOL_RESULT, turn_number__in=by_number)
     return {
         turn.id
         for number, seq, is_active in results.values_list("turn_number", "seq", "is_active")
@@ -188,9 +188,3 @@ def _read_facts(db, session_id, record_ids):
     """The records of a session with these ids, as facts."""
     events = TranscriptEvent.objects.using(db).filter(session_id=session_id, event_id__in=set(record_ids))
     return {event.event_id: read_facts(full_record(event)) for event in events.iterator(chunk_size=50)}
-
-
-def _places(db, session_id, record_ids):
-    """Where the records of a session with these ids are, by id."""
-    places = TranscriptEvent.objects.using(db).filter(session_id=session_id, event_id__in=set(record_ids))
-    return dict(places.values_list("event_id", "seq"))

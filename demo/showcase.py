@@ -107,15 +107,11 @@ def _remove_files(folder, keep=()):
         return
     for entry in sorted(folder.iterdir(), key=lambda entry: entry.name == MARKER):
         if entry.name == "state" and entry.name in keep:
-            _remove_state_files(entry)
+            for file in entry.iterdir():
+                if file.is_file() and not file.name.endswith(".lock"):
+                    file.unlink()
         elif entry.name not in keep:
             shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
-
-
-def _remove_state_files(folder):
-    for file in folder.iterdir():
-        if file.is_file() and not file.name.endswith(".lock"):
-            file.unlink()
 
 
 def _write_source(source, say):

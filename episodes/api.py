@@ -75,7 +75,10 @@ def episode_append_batch(request, agent, body: EventsIn):
             events = [_build_event(event, index) for index, event in enumerate(body.events)]
         appended = append(agent.db, events)
     except (WrongEvent, EventExists) as exc:
-        return _refuse_batch(exc)
+        index = exc.index or 0
+        sentence = _("Nothing was stored, because of the event with index %(index)s: %(reason)s")
+        details = sentence % {"index": index, "reason": exc.sentence}
+        return build_error(exc.status, details, reasons=[{"id": index, "reason": exc.sentence}])
     return Status(201 if appended.new else 200, {"new": appended.new, "known": appended.known})
 
 
@@ -224,14 +227,6 @@ def _build_event(body, index=None):
     except WrongEvent as exc:
         exc.index = index
         raise
-
-
-def _refuse_batch(refusal):
-    """The answer to a batch with an event that the ledger does not take."""
-    index = refusal.index or 0
-    sentence = _("Nothing was stored, because of the event with index %(index)s: %(reason)s")
-    details = sentence % {"index": index, "reason": refusal.sentence}
-    return build_error(refusal.status, details, reasons=[{"id": index, "reason": refusal.sentence}])
 
 
 def _read_scope(request, scope):

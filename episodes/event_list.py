@@ -71,10 +71,6 @@ def _hide_redacted(row):
     return row | {"summary": REDACTED} if row["redacted"] else row
 
 
-def _build_file_row(row):
-    return {name: _hide_redacted(row)[name] for name in FIELDS}
-
-
 EVENTS = List(
     on="episodes",
     words=Words(
@@ -102,5 +98,5 @@ EVENTS = List(
     },
     read=lambda rows: rows.values("id", "redacted", *FIELDS),
     file=lambda rows: rows.values("id", "redacted", *FIELDS),
-    shape=_build_file_row,
+    shape=lambda row: {name: _hide_redacted(row)[name] for name in FIELDS},
 )

@@ -109,11 +109,8 @@ def _list_scopes(params):
         chosen_agents = [agent for agent in rows if databases.find_alias(agent.agent_id)]
     for agent in chosen_agents:
         scope = params.get("scope")
-        yield from ((agent, name) for name in ([scope] if scope else _read_scopes(agent.db)))
-
-
-def _read_scopes(db):
-    return list(EpisodicEvent.objects.using(db).order_by("scope").values_list("scope", flat=True).distinct())
+        scopes = EpisodicEvent.objects.using(agent.db).order_by("scope").values_list("scope", flat=True).distinct()
+        yield from ((agent, name) for name in ([scope] if scope else list(scopes)))
 
 
 VERIFY_JOB = Kind(

@@ -70,7 +70,9 @@ def find_tool_writes(agent: Agent, name: str, *, after: str | None = None, size:
     listing = Listing(rows, ORDER, (Q(tool_call_count__gt=0) & Q(event_json__contains=last) & tools), WINDOW)
     matches = listing.page(after=after, size=size, **place)
     called = [(row, call) for row in matches for call in _read_calls(row) if _is_about(call, name)]
-    titles = _read_titles(agent.db, {row["session_id"] for row, _call in called})
+    ids = {row["session_id"] for row, _call in called}
+    stored = Session.objects.using(agent.db).filter(id__in=ids).values_list("id", "title")
+    titles = {session_id: split_injected(title)[1] or session_id for session_id, title in stored}
     failed = _find_failed(agent.db, called)
     writes = [_build_write(row, call, titles, failed) for row, call in called]
     _find_versions(agent, name, [(write, call) for write, (_row, call) in zip(writes, called, strict=True)])
@@ -101,11 +103,6 @@ def _is_about(call: ToolCall, name: str) -> bool:
             named += PATCHED.findall(text)
     paths = (path.strip().replace("\\", "/").removeprefix("./") for path in named)
     return any(path == name or path.endswith(f"/{name}") for path in paths)
-
-
-def _read_titles(db, ids):
-    titles = Session.objects.using(db).filter(id__in=ids).values_list("id", "title") if ids else ()
-    return {session_id: split_injected(title)[1] or session_id for session_id, title in titles}
 
 
 def _find_failed(db, called):

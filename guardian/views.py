@@ -147,7 +147,11 @@ def file_detail(request, agent, name):
         raise Http404
     file_request = read_file_request(agent, newest, request.GET) if newest else None
     if file_request and file_request.is_download:
-        return _download(file_request.version)
+        version = file_request.version
+        response = HttpResponse(version.content, content_type="text/plain; charset=utf-8")
+        file_name = "".join(filter(str.isprintable, version.file_name.rpartition("/")[2])) or "file"
+        response["Content-Disposition"] = content_disposition_header(True, file_name)
+        return response
     context = {"agent": agent, "name": name, "is_memory": is_memory, "file_request": file_request}
     context |= _build_version_context(request, agent, name, file_request) if file_request else {}
     if is_memory:
@@ -192,10 +196,3 @@ def _build_history_context(request, agent, name):
         "is_note": is_note,
         "search_chunks": count_search_chunks(agent, name) if is_note else None,
     }
-
-
-def _download(version):
-    response = HttpResponse(version.content, content_type="text/plain; charset=utf-8")
-    name = version.file_name.rpartition("/")[2]
-    response["Content-Disposition"] = content_disposition_header(True, "".join(filter(str.isprintable, name)) or "file")
-    return response

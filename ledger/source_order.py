@@ -145,7 +145,8 @@ def is_settled(db: str, session_id: str, ending: Ending) -> bool:
 
     Otherwise the session has to be made again from all its sources, which brings its records in order.
     """
-    if not (ending.is_new and ending.is_linked) or _has_rewinds(db, session_id):
+    rewinds = TranscriptEvent.objects.using(db).filter(session_id=session_id, kind="leaf")  # it may end elsewhere
+    if not (ending.is_new and ending.is_linked) or rewinds.exists():
         return False
     session = Session.objects.using(db).get(id=session_id)
     nodes = {record_id: node for record_id, (node, *_) in turns.read_known_nodes(db, session).items()}
@@ -197,8 +198,3 @@ def _follows(nodes, record_id, earlier):
         seen.add(record_id)
         record_id = nodes[record_id].parent_id
     return False
-
-
-def _has_rewinds(db, session_id):
-    """Whether a record says that the branch ends elsewhere than with the last one."""
-    return TranscriptEvent.objects.using(db).filter(session_id=session_id, kind="leaf").exists()

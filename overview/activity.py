@@ -215,7 +215,8 @@ def build_sparklines(period: Range, agent_ids: Sequence[str]) -> dict[str, Spark
         return {}
     turns: dict[str, dict[str, int]] = {agent_id: {} for agent_id in agent_ids}
     rows = _select_activity(period).filter(agent_id__in=agent_ids)
-    for agent_id, span, count in rows.values_list("agent_id", _get_span_column(rows), "turn_count"):
+    column = "date" if rows.model is AgentDailyStat else "span"
+    for agent_id, span, count in rows.values_list("agent_id", column, "turn_count"):
         turns[agent_id][span] = count
     spans = period.spans
     return {
@@ -248,10 +249,6 @@ def sort_rows(rows: list[AgentRow], order: str) -> list[AgentRow]:
 def _sum_by_agent(rows, agent_ids, **sums):
     chosen = rows if agent_ids is None else rows.filter(agent_id__in=agent_ids)
     return chosen.order_by().values("agent_id").annotate(**sums)
-
-
-def _get_span_column(rows):
-    return "date" if rows.model is AgentDailyStat else "span"
 
 
 def _select_activity(period: Range) -> QuerySet:

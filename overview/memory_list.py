@@ -33,10 +33,6 @@ def fits(_user, *, sort=MemoryFilters.DEFAULT, **criteria) -> Listing:
     return build_listing(MemoryStanding.objects.all(), build_terms(criteria, COLUMNS), order=order, seeks=SEEKS)
 
 
-def _build_page_context(page, _filters, _whose):
-    return {"rows": page}
-
-
 MEMORY = List(
     on="memory",
     words=Words(
@@ -59,5 +55,4 @@ MEMORY = List(
     ),
     table=MemoryStanding,
     fields=file_columns(MemoryStanding),
-    prepare=_build_page_context,
 )

@@ -3,7 +3,6 @@
 from typing import Any
 
 from django import forms
-from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from openclaw_web.amounts import ngettext_lazy
@@ -74,10 +73,6 @@ def _prepare(page, _filters, user):
     return {"rows": [build_display(row, user, followers.get(row.id, ())) for row in rows]}
 
 
-def _values(rows: QuerySet) -> QuerySet:
-    return rows.values(*READ)
-
-
 PROBLEMS = List(
     on="problems",
     words=Words(
@@ -99,6 +94,6 @@ PROBLEMS = List(
     table=Problem,
     fields=FIELDS,
     prepare=_prepare,
-    file=_values,
+    file=lambda rows: rows.values(*READ),
     shape=shape,
 )

@@ -73,20 +73,13 @@ def store_findings(result: PassResult) -> None:
         ]
         gone = [row for key, row in rows.items() if key not in by_id and _is_gone(row, result)]
         changed += [_close_row(row, result.kinds.get(row.kind), now) for row in gone]
-        _save([*new, *changed])
+        # One statement inserts and updates, which is far cheaper than an update of many rows.
+        columns = [*FOUND, *STATES, *MUTES]
+        options = {"update_conflicts": True, "unique_fields": ["id"], "update_fields": columns}
+        Problem.objects.bulk_create([*new, *changed], batch_size=BATCH, **options)
         for keys in in_batches([key for key in by_id if key in rows], BATCH):
             Problem.objects.filter(id__in=keys).update(last_seen_at=now)
         _store_checks(result, now)
-
-
-def _save(rows):
-    """Insert or update rows.
-
-    This is far cheaper than an update of many rows.
-    """
-    columns = [*FOUND, *STATES, *MUTES]
-    options = {"update_conflicts": True, "unique_fields": ["id"], "update_fields": columns}
-    Problem.objects.bulk_create(rows, batch_size=BATCH, **options)
 
 
 def prune_problems() -> int:

@@ -128,6 +128,8 @@ document.addEventListener("keydown", (event) => {
   } else if (key in STEPS) walk(...STEPS[key]);
 });
 
+document.addEventListener("click", (event) => event.target.closest("[data-dismiss]")?.closest(".notice").remove());
+
 /* While an answer is under way that changes what keys press (hx-indicator names an element with those in data-waits), they wait in their order; a refusal of it ends them, that of something else does not. */
 
 const waiting = [];
@@ -137,6 +139,7 @@ function press(control) {
   if (control.dataset.mode) control.form.elements.mode.value = control.dataset.mode; /* the field is shown in this mode only */
   if (control.matches("input, textarea, select")) control.focus();
   else control.click();
+  if (control.matches("label:has([value=corrected])")) control.closest("section").querySelector(".part__corrected :is(select, input, textarea)").focus(); /* what is right is to be entered */
 }
 
 document.addEventListener("htmx:afterRequest", (event) => {

@@ -76,14 +76,18 @@ function move(line, step) {
 document.addEventListener("keydown", (event) => {
   if (!isLine(event.target) || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
   const line = event.target, option = listOf(line).hidden ? null : chosenOf(line);
-  const acts = { ArrowDown: () => move(line, 1), ArrowUp: () => move(line, -1), Escape: !listOf(line).hidden && (() => hide(line)) };
+  const acts = { ArrowDown: () => move(line, 1), ArrowUp: () => move(line, -1), Escape: () => (listOf(line).hidden ? line.blur() : hide(line)) };
   if (option && !event.shiftKey) acts.Enter = acts.Tab = () => accept(line, option);
   if (!acts[event.key]) return;
   event.preventDefault();
   acts[event.key]();
 });
 document.addEventListener("input", (event) => { if (isLine(event.target)) show(event.target); });
-document.addEventListener("submit", (event) => event.target.querySelectorAll("[data-offers]").forEach(hide));
+document.addEventListener("submit", ({ target }) => {
+  target.querySelectorAll("[data-offers]").forEach(hide);
+  if (target.id === "line") document.activeElement.blur(); /* so that keys go to the rows */
+  target.closest("details.boxes")?.removeAttribute("open");
+});
 document.addEventListener("focusout", (event) => { if (isLine(event.target) && event.target.isConnected) hide(event.target); });
 /* The caret of a line that got the focus by a key stands at its end. */
 document.addEventListener("focusin", ({ target }) => { if (isLine(target)) window.setTimeout(() => { if (!target.selectionEnd) target.setSelectionRange(target.value.length, target.value.length); }); });

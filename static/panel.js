@@ -70,7 +70,7 @@ document.addEventListener("click", (event) => {
 document.getElementById("panel-close").addEventListener("click", closePanel);
 document.addEventListener("keydown", (event) => {
   const row = rowOf(document.activeElement);
-  if (event.key === "Escape" && !panel.hidden) {
+  if (event.key === "Escape" && !panel.hidden && !document.querySelector("dialog[open]")) {
     if (panel.contains(document.activeElement)) shownRow.querySelector(ROW_LINK).focus();
     closePanel();
   } else if (event.key === "o" && isShortcut(event) && row === shownRow && row) document.getElementById("panel-open").focus();

@@ -73,7 +73,10 @@ class AutoRun:
                 results.append(result)
                 if result["failure"]:
                     break
-        return _build_summary(self, results)
+        stopped = " ".join(result["stopped"] for result in results if result["stopped"])
+        if stopped and not any(result[self.count] for result in results):
+            raise Refused(stopped)
+        return {"message": self.message(results, stopped), "stopped": stopped, "agents": results}
 
 
 def is_possible(automatic: AutoRun) -> bool:
@@ -124,10 +127,3 @@ def _is_pausing(kind):
     if last is None or last.finished_at is None or not clock.is_recent(last.finished_at, PAUSE_MS):
         return False
     return last.state != JobRun.State.FINISHED or bool(last.result.get("stopped"))
-
-
-def _build_summary(automatic, results):
-    stopped = " ".join(result["stopped"] for result in results if result["stopped"])
-    if stopped and not any(result[automatic.count] for result in results):
-        raise Refused(stopped)
-    return {"message": automatic.message(results, stopped), "stopped": stopped, "agents": results}

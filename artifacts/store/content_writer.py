@@ -111,7 +111,8 @@ class WriteGroup:
         Returns the stored content and its measure. Raises NoRoom when it cannot be written.
         """
         measured = Measure()
-        stored = StoredContent("", 0, 0, is_compressed, created_at or _now(), kind, meta)
+        now = datetime.now(UTC).isoformat(timespec="microseconds")
+        stored = StoredContent("", 0, 0, is_compressed, created_at or now, kind, meta)
         if isinstance(chunks, bytes):  # in memory already: nothing needs to be written to see whether it is known
             measured.feed(chunks)
             with translate_write_errors():
@@ -293,7 +294,3 @@ def translate_write_errors() -> Iterator[None]:
         raise NoRoom(
             _("The artifact store cannot be written: %(reason)s. Nothing was stored.") % {"reason": reason}
         ) from exc
-
-
-def _now():
-    return datetime.now(UTC).isoformat(timespec="microseconds")

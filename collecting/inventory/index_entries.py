@@ -92,14 +92,11 @@ def _find_other_folder(file, home_agent):
     if home_agent.folder is None or len(parts) < 4 or parts[-4] != "agents" or parts[-2] != "sessions":
         return ""
     folder, name = parts[-3], parts[-1]
-    if folder == home_agent.home_name or folder in ("", ".", "..") or _is_own(home_agent, name):
+    is_own = any((place / name).exists() for place in home_agent.session_folders)
+    if folder == home_agent.home_name or folder in ("", ".", "..") or is_own:
         return ""
     path = home_agent.folder.parent / folder / "sessions" / name
     return folder if path.is_file() and not path.is_symlink() else ""
-
-
-def _is_own(home_agent, name):
-    return any((folder / name).exists() for folder in home_agent.session_folders)
 
 
 def _is_read(home_agent, entry, file):

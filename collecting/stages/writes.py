@@ -53,8 +53,11 @@ def collect(collection: Any) -> dict[str, int]:
         for place in _find_places(collection):
             _import_database(collection, place, counts)
             _import_log(collection, place, counts)
-        _match_again(collection, counts)
         for agent in visits.list_visited(collection):
+            # This import may have brought the transcripts of writes without a turn.
+            is_whole = bool(collection.reports[agent.agent_id].transcripts["new"]) or collection.is_again
+            since = None if is_whole else now_ms() - RECENT_MS
+            counts["matched_later"] += log_import.rematch_turns(agent, since=since)
             outcomes.store_late_changes(agent)
         if configuration.is_on(write_store.SNAPSHOTS_SETTING):
             _attribute(collection, counts)
@@ -296,13 +299,6 @@ def _reject(collection, agent, file, lines, counts):
 def _format_mode(collection):
     """The mode of reading: with other opt-outs, logs and databases are read again."""
     return f"{READER} writes {','.join(sorted(collection.opted_out))}"
-
-
-def _match_again(collection, counts):
-    """Match writes without a turn again: this import may have brought their transcripts."""
-    for agent in visits.list_visited(collection):
-        is_whole = bool(collection.reports[agent.agent_id].transcripts["new"]) or collection.is_again
-        counts["matched_later"] += log_import.rematch_turns(agent, since=None if is_whole else now_ms() - RECENT_MS)
 
 
 def _attribute(collection, counts):

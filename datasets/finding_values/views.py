@@ -208,7 +208,8 @@ def _render_value(request, value):
     other = claims.find_holder(value.value_hash, besides=by) if is_waiting and not claim else None
     held_by = value_list.find_agents(value)
     agent = _choose_agent(request.GET.get("agent", ""), held_by)
-    page = _read_places(request, value, agent, with_texts=may_judge)
+    cursors = read_cursors(request)
+    page = value_list.read_places(value.value_hash, agent, with_texts=may_judge, **cursors) if agent else Page()
     history = [(row, words.describe_verdict(row), may_undo) for row, may_undo in verdicts.read_history(value)]
     filters = read_list_filters(ValueFilters, request.GET)
     listing = VALUES.fits(request.user, sort=filters.sorting, **filters.criteria)
@@ -251,9 +252,3 @@ def _choose_agent(agent_id, held_by):
     chosen = [agent_id] if agent_id else ids
     usable = (name for name in chosen if databases.find_alias(name))
     return Agent.objects.filter(agent_id=next(usable, "")).first()
-
-
-def _read_places(request, value, agent, *, with_texts):
-    if agent is None:
-        return Page()
-    return value_list.read_places(value.value_hash, agent, with_texts=with_texts, **read_cursors(request))

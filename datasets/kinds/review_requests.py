@@ -75,7 +75,11 @@ def queue_writes(agent: Agent) -> CreationResult:
     write that has a sample already keeps it.
     """
     result = CreationResult(QUEUED, WRITES_SKIPPED)
-    ids = _find_judged_writes(agent.db)
+    corrections = BehaviorCorrection.objects.using(agent.db).order_by("-corrected_at")
+    rollbacks = Rollback.objects.using(agent.db).order_by("-rolled_back_at")
+    corrected = corrections.values_list("corrected_at", "audit_id")[: 5 * MOST]
+    rolled_back = rollbacks.values_list("rolled_back_at", "audit_id")[: 5 * MOST]
+    ids = list(dict.fromkeys(audit_id for _at, audit_id in sorted([*corrected, *rolled_back], reverse=True)))
     samples = writes.find_samples(agent, ids)
     result.existing = [name for name in ids if name in samples]
     new = [name for name in ids if name not in samples]
@@ -150,11 +154,3 @@ def _note_existing(agent, subjects, existing, result):
             result.skip(subject.decision.id, _("The sample of its turn has been reviewed."))
         else:
             result.existing.append(sample.id)
-
-
-def _find_judged_writes(db):
-    """Ids of the newest corrected or rolled back writes, the latest change first."""
-    corrected = BehaviorCorrection.objects.using(db).order_by("-corrected_at").values_list("corrected_at", "audit_id")
-    rolled_back = Rollback.objects.using(db).order_by("-rolled_back_at").values_list("rolled_back_at", "audit_id")
-    newest = sorted([*corrected[: 5 * MOST], *rolled_back[: 5 * MOST]], reverse=True)
-    return list(dict.fromkeys(audit_id for _at, audit_id in newest))

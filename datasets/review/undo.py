@@ -2,7 +2,6 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.db import DEFAULT_DB_ALIAS
@@ -196,7 +195,8 @@ def _restore_samples(pairs: list[tuple[DatasetSample, SampleLabel]], *, by, bulk
     at, rows, values, shapes = clock.now_ms(), [], [], []
     for sample, label in pairs:
         now, before = verdicts.read_columns(sample), label.before
-        _set_columns(sample, before)
+        for name in verdicts.VERDICT_COLUMNS:
+            setattr(sample, name, before[name])
         if verdicts.SHAPE_COLUMNS[0] in before:
             shapes.append([*(before[name] for name in verdicts.SHAPE_COLUMNS), sample.id])
         rows.append(
@@ -208,11 +208,6 @@ def _restore_samples(pairs: list[tuple[DatasetSample, SampleLabel]], *, by, bulk
     SampleLabel.objects.bulk_create(rows, batch_size=BATCH)
     if len(pairs) == 1:
         SampleClaim.objects.filter(sample_id=pairs[0][0].id, claimed_by=by).delete()
-
-
-def _set_columns(sample, before: dict[str, Any]):
-    for name in verdicts.VERDICT_COLUMNS:
-        setattr(sample, name, before[name])
 
 
 def describe_sample(sample: DatasetSample) -> str:

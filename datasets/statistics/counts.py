@@ -58,10 +58,11 @@ class VerdictCount:
 
 def count_samples(period: Period) -> list[SampleCount]:
     """The samples that were created on these days, by type, status and day."""
+    conditions = {"": "annotation_status IS NULL"} | {name: f"annotation_status = '{name}'" for name in STATUSES}
     parts = [
-        OF_TYPE_AND_STATUS.format(type=name, status=status, is_status=_build_condition(status))
+        OF_TYPE_AND_STATUS.format(type=name, status=status, is_status=condition)
         for name in TYPES
-        for status in ("", *STATUSES)
+        for status, condition in conditions.items()
     ]
     rows = statements.read_rows(DEFAULT_DB_ALIAS, f"{DAYS} {' UNION ALL '.join(parts)}", _find_days(period))
     return [SampleCount(name, status, day * DAY_MS, count) for name, status, day, count in rows if count]
@@ -114,10 +115,6 @@ def find_newest() -> int | None:
         ReviewAction.objects.filter(sample_count__gt=0).order_by("-at").values_list("at", flat=True).first(),
     ]
     return max((time for time in times if time is not None), default=None)
-
-
-def _build_condition(status):
-    return f"annotation_status = '{status}'" if status else "annotation_status IS NULL"
 
 
 def _find_days(period):

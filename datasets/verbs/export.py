@@ -59,7 +59,11 @@ def make(options: dict[str, Any], listener: Listener | None) -> Outcome:
     if choices["min_quality"] is not None:
         check_scored("--min-quality")
     if options["dry_run"]:
-        return _count(choices, Progress(listener))
+        choices.pop("name")
+        export_count = count_export(Options(**choices))
+        export_count.take_numbers(rehearse(Options(**choices), Progress(listener)))
+        receipt = report.build_count_receipt(export_count) | {"written": []}
+        return Outcome(receipt, report.describe_count(export_count))
     export, job = jobs.make_here(by=BY, listener=listener, **choices)
     if export.state != DatasetExport.State.READY:
         failure = Refused if job.state == job.State.REFUSED else Failed
@@ -75,14 +79,6 @@ def make(options: dict[str, Any], listener: Listener | None) -> Outcome:
 def _build_name(kind):
     at = datetime.fromtimestamp(clock.now_ms() / 1000, UTC)
     return f"{kind} {at:%Y-%m-%d %H%M%S} {at.microsecond // 1000:03}"
-
-
-def _count(choices, progress):
-    """The outcome of a rehearsal: the rows that an export with these options would have."""
-    choices.pop("name")
-    export_count = count_export(Options(**choices))
-    export_count.take_numbers(rehearse(Options(**choices), progress))
-    return Outcome(report.build_count_receipt(export_count) | {"written": []}, report.describe_count(export_count))
 
 
 def _describe_copies(paths, export, target):

@@ -175,7 +175,8 @@ class WriteContext:
 def build_write_context(sample: DatasetSample) -> WriteContext | None:
     """The context of a sample's write; None when it is no write that has a file.
 
-    The correction in force counts, also when it is newer than the sample.
+    The correction of the sample's verdict counts, which exports teach; without one that of the write, also when it is
+    newer than the sample.
     """
     body = sample.body
     if body.get("type") != WRITE:
@@ -195,6 +196,16 @@ def build_write_context(sample: DatasetSample) -> WriteContext | None:
             "correctedFile": row.corrected_target_file,
         }
         right, before = right_file.content, right_file.before
+    by = (row.corrected_by if row else _find_rollback_author(sample)) if correction else ""
+    output = parts.parse_corrected(sample.guardian_corrected_output) if sample.guardian_label == "corrected" else None
+    answer = writes.read_corrected_answer(output, body)
+    known = [correction.get("correctedDecision"), correction.get("correctedFile") or request.file]
+    if answer and (answer.content or [*known, correction.get("reason")] != [answer.status, answer.file, answer.reason]):
+        state = WriteState(answer.status, _find_right_fact(sample, answer), answer.file)
+        right_file = find_sample_right_file(sample, state)
+        right, before, by = suggest_content(sample), right_file.before, sample.annotated_by or ""
+        correction = {"correctedDecision": answer.status, "reason": answer.reason, "correctedFile": answer.file}
+        correction["correctedFact"] = state.fact if answer.status == WRITTEN and state.fact in (right or "") else None
     is_elsewhere = (correction.get("correctedFile") or request.file) != request.file
     start = before if is_elsewhere or written is None else written
     return WriteContext(
@@ -205,7 +216,7 @@ def build_write_context(sample: DatasetSample) -> WriteContext | None:
         right_content=right,
         right_change=None if right is None or right == start else _build_change(start, right),
         is_elsewhere=is_elsewhere,
-        by=(row.corrected_by if row else _find_rollback_author(sample)) if correction else "",
+        by=by,
     )
 
 

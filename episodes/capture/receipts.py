@@ -99,7 +99,9 @@ def _find_start(capture, source):
 
 def _capture(agent, capture, source, receipts, build):
     """Append what is not known yet, in batches; each moves the position in its transaction."""
-    known = _read_known(agent.db, receipts)
+    known: set[str] = set()
+    for ids in in_batches([receipt.event_id for receipt in receipts], BATCH_SIZE):
+        known.update(EpisodicEvent.objects.using(agent.db).filter(event_id__in=ids).values_list("event_id", flat=True))
     pending = [receipt for receipt in receipts if receipt.event_id not in known]
     ages, scope, new = Ages(agent.db), switches.build_scope(agent, capture), 0
     for batch in in_batches(pending, BATCH_SIZE):
@@ -111,13 +113,6 @@ def _capture(agent, capture, source, receipts, build):
                 new += len(append(agent.db, events, is_source=True).new)
                 switches.move(agent.db, source, position)
     return new
-
-
-def _read_known(db, receipts):
-    known: set[str] = set()
-    for batch in in_batches([receipt.event_id for receipt in receipts], BATCH_SIZE):
-        known.update(EpisodicEvent.objects.using(db).filter(event_id__in=batch).values_list("event_id", flat=True))
-    return known
 
 
 def _build_job_events(agent, scope, receipts) -> Iterator[NewEvent]:

@@ -185,7 +185,8 @@ def _build_value(path, line, limits, result) -> dict[str, Any] | None:
         result.sanitized_dropped += 1
         return None
     event_type = f"{CONVERSATION}{role}"
-    hidden = _find_replacement(message)
+    hidden = HIDDEN_OUTPUT if sensitive_text.is_tool_output(message) else ""
+    hidden = HIDDEN_SECRET if sensitive_text.is_secret(message) else hidden
     payload, is_cut = (None, False) if hidden else _build_payload(message, limits.payload_bytes)
     result.payload_redacted += bool(hidden)
     result.payload_truncated += is_cut
@@ -207,12 +208,6 @@ def _build_value(path, line, limits, result) -> dict[str, Any] | None:
 def _mask_as_existing_tool(text):
     """Return a text as the existing tool masks it, which ids hold: events that were read before are known by them."""
     return PHONE.sub("[REDACTED_PHONE]", MAIL.sub("[REDACTED_EMAIL]", text))
-
-
-def _find_replacement(message):
-    if sensitive_text.is_secret(message):
-        return HIDDEN_SECRET
-    return HIDDEN_OUTPUT if sensitive_text.is_tool_output(message) else ""
 
 
 def _build_payload(message, most_bytes):

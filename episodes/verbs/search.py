@@ -53,7 +53,9 @@ def run(agent, scope, global_scope, query, include_payload, mode, query_en, trac
     most_sessions = bound(options["limit"] or 5, MOST_ROWS)
     most_items = bound(options["per_session_limit"] or 3, 20)
     most_hits = bound(options["search_limit"] or 40, MOST_ROWS)
-    page = _search(find_agent(agent).db, event_query, words, most_hits)
+    listing = search_listing(find_agent(agent).db, event_query, words)
+    rows = listing.rows.values(*COLUMNS, "payload_json")
+    page = dataclasses.replace(listing, rows=rows, time_ms=SEARCH_MS).page(size=most_hits)
     items = _build_hits(page, words.split(), include_payload=include_payload, k=max(1, k or 60))
     sessions = _group_by_session(items)[:most_sessions]
     query_texts = {"text": words, "text_en": (query_en or "").strip() or None}
@@ -68,12 +70,6 @@ def run(agent, scope, global_scope, query, include_payload, mode, query_en, trac
     }
     facts = {"scope": event_query.scope, "query": query_texts, "result": result, **_describe_end(page)}
     return Outcome({**facts, **({"trace": _trace(items, mode, model, query_texts)} if trace else {})}, "")
-
-
-def _search(db, event_query, words, most_hits):
-    listing = search_listing(db, event_query, words)
-    rows = listing.rows.values(*COLUMNS, "payload_json")
-    return dataclasses.replace(listing, rows=rows, time_ms=SEARCH_MS).page(size=most_hits)
 
 
 def _describe_end(page):

@@ -34,7 +34,9 @@ def select_decisions(agent: Agent, request: ReplayRequest) -> DecisionSelection:
     """Return the decisions to replay. Raises Refused for filters that are not valid."""
     selection = DecisionSelection()
     for batch in _read_batches(agent, request):
-        stored_hashes = _find_stored_hashes(agent.db, batch)
+        hashes = {row.window_hash for row in batch if row.window_hash}
+        rows = GateWindow.objects.using(agent.db).filter(hash__in=hashes)
+        stored_hashes = set(rows.values_list("hash", flat=True))
         hidden = windows.find_withheld(agent.db, [row for row in batch if row.window_hash in stored_hashes])
         for row in batch:
             if row.window_hash not in stored_hashes:
@@ -64,8 +66,3 @@ def _read_batches(agent, request) -> Iterator[list[MemoryGateDecision]]:
     rows = [row for batch in in_batches(sorted(ids), PIECE) for row in listing.all.filter(id__in=batch)]
     rows.sort(key=lambda row: (row.created_at, row.place), reverse=True)
     yield from in_batches(rows, PIECE)
-
-
-def _find_stored_hashes(db, rows):
-    hashes = {row.window_hash for row in rows if row.window_hash}
-    return set(GateWindow.objects.using(db).filter(hash__in=hashes).values_list("hash", flat=True))

@@ -75,7 +75,8 @@ def describe_filters(choice: dict[str, Any]) -> list[tuple[str, str]]:
     labels = []
     for name, value in choice.get("filters", {}).items():
         if name in ("since", "until"):
-            labels.append((pgettext("time", "From") if name == "since" else _("Before"), _format_moment(value)))
+            moment = f"{datetime.fromtimestamp(value / 1000, UTC):%Y-%m-%d %H:%M} UTC"
+            labels.append((pgettext("time", "From") if name == "since" else _("Before"), moment))
         elif name in form.fields:
             label = DecisionFilters.CHIPS.get(name) or form.fields[name].label
             labels.append((str(label), form.in_words(name, value)))
@@ -84,7 +85,3 @@ def describe_filters(choice: dict[str, Any]) -> list[tuple[str, str]]:
     if count := choice.get("ids"):
         labels.append((format_plural("%(count)s decision by ID", "%(count)s decisions by ID", count), ""))
     return labels
-
-
-def _format_moment(value: Any) -> str:
-    return f"{datetime.fromtimestamp(value / 1000, UTC):%Y-%m-%d %H:%M} UTC"

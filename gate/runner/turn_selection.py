@@ -120,7 +120,8 @@ def _find_given_up(db, model, prompt_version, max_calls):
 def _is_eligible(turn):
     if _is_machine_prompt(turn) or is_silent(turn.said_start) or is_silent(turn.said_end):
         return False
-    settle_ms, age = _get_settle_ms(turn), clock.now_ms() - turn.created_at - (turn.latency_ms or 0)
+    settle_ms = WORKING_MS if turn.reply_details.get("stopReason") == "toolUse" else SETTLED_MS
+    age = clock.now_ms() - turn.created_at - (turn.latency_ms or 0)
     return (
         age >= settle_ms or age < -settle_ms
     )  # the clock of a turn that far in the future is wrong: it counts as ended
@@ -135,7 +136,3 @@ def _is_machine_prompt(turn):
     if prompt_kind(sender, turn.session_key, turn.session_id):
         return True
     return not sender.get("is_person") and bool(find_injected_kind(turn.asked_start))
-
-
-def _get_settle_ms(turn):
-    return WORKING_MS if turn.reply_details.get("stopReason") == "toolUse" else SETTLED_MS

@@ -160,7 +160,8 @@ class DailySums:
         index = {"day": 0, "week": 0, "model": 1, "prompt": 2}[name]
         groups: dict[Any, list[tuple[Any, ...]]] = {}
         for row in self.rows:
-            groups.setdefault(_find_week_start(row[0]) if name == "week" else row[index], []).append(row)
+            week = row[0] - (row[0] // DAY_MS + 3) % 7 * DAY_MS  # the first day of 1970 was a Thursday
+            groups.setdefault(week if name == "week" else row[index], []).append(row)
         return {key: _add_rows(rows) for key, rows in groups.items()}
 
     def total(self) -> Figures:
@@ -257,11 +258,6 @@ def read_session_page(
 def _build_weeks_until(day):
     monday = monday_of(day)
     return Period(monday - min(timedelta(weeks=WEEKS - 1), monday - date.min), day)
-
-
-def _find_week_start(moment):
-    # The first day of 1970 was a Thursday.
-    return moment - (moment // DAY_MS + 3) % 7 * DAY_MS
 
 
 def _build_days_row(start, figures, name, period):

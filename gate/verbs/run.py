@@ -26,14 +26,11 @@ def add_arguments(parser):
 def run(agent, again, dry_run, yes, quiet, **options):
     choice, owner = model_verbs.build_choice(TurnChoice, options, is_again=again), agents.get(agent)
     if not yes:
-        return _describe_plan(plans.plan_run(owner, choice), is_all=dry_run)
+        plan = plans.plan_run(owner, choice)
+        rows = ((_("Turns"), f"{plan.turns:,}"), (_("Withheld"), f"{plan.withheld:,}"))
+        return model_verbs.describe_plan(plan, rows, count=plan.turns, name="run", is_all=dry_run)
     return model_verbs.run_and_report(
         lambda listener: job.run_here(owner, choice, by=BY, listener=listener),
         is_quiet=quiet,
         faults=("left", "unanswered", "malformed"),
     )
-
-
-def _describe_plan(plan, is_all):
-    rows = ((_("Turns"), f"{plan.turns:,}"), (_("Withheld"), f"{plan.withheld:,}"))
-    return model_verbs.describe_plan(plan, rows, count=plan.turns, name="run", is_all=is_all)

@@ -191,7 +191,11 @@ def read_rule_counts(db: str, rows: Sequence[BehaviorCorrection], *, with_facts:
         )
         for row in rows
     ]
-    _add_messages(db, counts, {audit.id for audits in overruled.values() for audit in audits})
+    overruled_ids = {audit.id for audits in overruled.values() for audit in audits}
+    facts = [fact for rule in counts for fact in (*rule.caught, *rule.overturned)]
+    add_messages(db, facts)
+    for fact in facts:
+        fact.overruled = fact.row.id in overruled_ids
     return counts
 
 
@@ -203,10 +207,3 @@ def _find_caught(db, by_id):
     for row in rows.annotate(number=order).filter(number__lte=FACTS_SHOWN).values_list(*COLUMNS, "rule_id", named=True):
         by_rule.setdefault(row.rule_id, []).append(PastFact(row))
     return by_rule
-
-
-def _add_messages(db, counts, overruled):
-    facts = [fact for rule in counts for fact in (*rule.caught, *rule.overturned)]
-    add_messages(db, facts)
-    for fact in facts:
-        fact.overruled = fact.row.id in overruled

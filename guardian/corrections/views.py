@@ -45,12 +45,11 @@ def corrections(request, agent, audit_id):
 def correct(request, agent, audit_id):
     """Show the form of a correction, beside what the write was."""
     audit = rules.get_write(agent.db, audit_id)
-    form = CorrectionForm.from_suggestion(
-        forms.suggest_correction(agent.db, audit),
-        forms.suggest_rule(agent.db, audit),
-        may_rule=request.user.has_role("operator"),
-        **OpeningForm(request.GET).initial_fields,
-    )
+    suggestion, opened = forms.suggest_correction(agent.db, audit), OpeningForm(request.GET).initial_fields
+    if "status" in opened:  # what is refused is what was written, not what it should have been
+        suggestion = forms.Suggestion(correction_store.get_original_state(agent.db, audit), suggestion.reason)
+    rule, may_rule = forms.suggest_rule(agent.db, audit), request.user.has_role("operator")
+    form = CorrectionForm.from_suggestion(suggestion, rule, may_rule=may_rule, **opened)
     return _render_form(request, agent, audit, form)
 
 

@@ -60,18 +60,11 @@ def store_copies(agent: Agent, steps: Sequence[Step]) -> list[Path]:
                 words = {"path": path, "reason": reasons.describe_os_error(exc)}
                 raise NoCopy(_("Nothing was rolled back: %(path)s was not written (%(reason)s).") % words) from exc
             paths.append(path)
-            _remove_old(folder, step.name)
+            # All but the newest copies are removed; their names end with the time when they were made (ms).
+            copies = [copy for copy in folder.glob(f"{step.name}.*") if copy.suffix[1:].isdigit()]
+            for copy in sorted(copies, key=lambda copy: int(copy.suffix[1:]))[:-KEPT]:
+                copy.unlink(missing_ok=True)
     return paths
-
-
-def _remove_old(folder, name):
-    """Remove all but the newest copies of a file.
-
-    Their names end with the time when they were made (ms).
-    """
-    paths = [path for path in folder.glob(f"{name}.*") if path.suffix[1:].isdigit()]
-    for path in sorted(paths, key=lambda path: int(path.suffix[1:]))[:-KEPT]:
-        path.unlink(missing_ok=True)
 
 
 LONGEST_REASON = 1_000

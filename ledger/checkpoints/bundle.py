@@ -67,9 +67,10 @@ def compose_bundle(pack: dict[str, Any], budget: int) -> dict[str, Any]:
     sizes = f", context {before:,} before" if before is not None else ""
     sizes += f", {after:,} after" if after is not None else ""
     session_id, agent_id = texts.clip_line(pack["session"]["id"], 80), texts.clip_line(pack["agent"], 60)
+    at = datetime.fromtimestamp(compaction["at"] / 1000, UTC)
     lines = [
         f"Checkpoint of session {session_id} (agent {agent_id}).",
-        f"Compaction {texts.clip_line(compaction['record_id'], 80)}, {_format_time(compaction['at'])}{sizes}.",
+        f"Compaction {texts.clip_line(compaction['record_id'], 80)}, {at:%Y-%m-%d %H:%M:%S} UTC{sizes}.",
         f"It took {part['record_count']:,} records of {part['turn_count']:,} turns out of sight.",
     ]
     if part["withheld_count"]:
@@ -193,7 +194,3 @@ def _format_turn(item):
 def _format_turn_number(item, before=" (", after=")"):
     after = after if before == " (" else ""
     return f"{before}turn {item['turn']}{after}" if item["turn"] is not None else ""
-
-
-def _format_time(ms):
-    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -147,7 +147,8 @@ class Work:
 
 
 def _waiting(part_record, number, call: ToolCall, *, is_kept):
-    main = _main_argument(call.arguments)
+    texts = (call.arguments[name] for name in MAIN_ARGUMENTS if isinstance(call.arguments.get(name), str))
+    main = clip_line(next(texts, ""), ARGUMENT)
     call_item = {
         "record_id": part_record.record_id,
         "number": number,
@@ -171,11 +172,6 @@ def _find_files(call):
     if path is None or name not in READS | WRITES:
         return [], []
     return ([path], []) if name in READS else ([], [path])
-
-
-def _main_argument(arguments):
-    texts = (arguments[name] for name in MAIN_ARGUMENTS if isinstance(arguments.get(name), str))
-    return clip_line(next(texts, ""), ARGUMENT)
 
 
 def _find_error_line(part_record):

@@ -155,7 +155,8 @@ def add(batch: StashBatch, session_id: str, row: Row, text: str) -> Artifact:
     The turn of an output may change, so it is no part of the row's id.
     """
     record_facts = row.facts
-    place = Place(session_id, None, row.record_id, record_facts.tool_name, _clean_name(record_facts.tool_call_id))
+    call_id = (record_facts.tool_call_id or "")[:MAX_NAME].replace("\x00", "\ufffd") or None
+    place = Place(session_id, None, row.record_id, record_facts.tool_name, call_id)
     return batch.add(text, place=place, exit_code=_get_exit_code(record_facts.details), at=row.created_at)[0]
 
 
@@ -180,10 +181,6 @@ def _may_hold_output(raw):
     if len(raw) <= adoption.JSON_CHARS or not any(role in head for role in ROLES):
         return False
     return len(raw) > adoption.CHARS or raw.count(BREAK) > adoption.LINES or bool(OPENS.search(raw))
-
-
-def _clean_name(value):
-    return value[:MAX_NAME].replace("\x00", "\ufffd") if value else None
 
 
 def _get_exit_code(details):

@@ -66,8 +66,9 @@ def find_relatives(db: str) -> Iterator[Relatives]:
     """All sessions that name a parent, in groups with their relatives."""
     members = _read_members(db)
     parents = {member.session_id: [*member.parents] for member in members.values()}
+    named = {name for names in parents.values() for name in names}
     for member in members.values():
-        if member.session_key and (key := KEY + member.session_key) in _collect_names(parents):
+        if member.session_key and (key := KEY + member.session_key) in named:
             parents.setdefault(key, []).append(member.session_id)
     for family in _find_families(parents):
         ordered = [members[name] for name in _rank(family, parents, members) if name in members]
@@ -94,10 +95,6 @@ def iterate_members(sessions) -> Iterator[Member]:
             begin, end = begin - EARLIER_MS, end + LATER_MS
         own_parents = tuple(parent for parent in decode_parents(parents) if parent != name)
         yield Member(name, own_parents, *values, begin, end, mark)
-
-
-def _collect_names(parents):
-    return {name for names in parents.values() for name in names}
 
 
 def _find_families(parents) -> list[list[str]]:

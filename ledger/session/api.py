@@ -75,7 +75,9 @@ def session_branches(request, agent, session_id: str):
 def session_turns(request, agent, session_id: str, filters: Query[TurnQuery]):
     """The turns of a session in order, with the messages of both sides."""
     session = get_object_or_404(Session.objects.using(agent.db).only("id"), id=session_id)
-    return _turn_page(session.turns.all(), filters, order=("turn_number",))
+    turns = session.turns.active() if filters.branch == "active" else session.turns.all()
+    order = ("turn_number",)
+    return page_to_json(page_of(turns, order=order, **filters.place, budget=BUDGET_BYTES, weigh=count_turn_bytes))
 
 
 @router.get("/agents/{agent}/turns/context", ContextOut, 404, 503)
@@ -85,13 +87,6 @@ def turn_context(request, agent, turn_id: str = Query(..., max_length=2000, desc
     context = contexts.read_context(agent.db, configuration.get_number(contexts.SETTING), id=turn_id)
     request.opened = ("session", context.turn.session_id)
     return context.as_json()
-
-
-def _turn_page(turns, filters, *, order):
-    if filters.branch == "active":
-        turns = turns.active()
-    page = page_of(turns, order=order, **filters.place, budget=BUDGET_BYTES, weigh=count_turn_bytes)
-    return page_to_json(page)
 
 
 def annotate_payloads(events):

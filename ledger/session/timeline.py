@@ -208,7 +208,8 @@ def build_sections(rows, turns, *, show_all=False, keep=None, outputs=NO_OUTPUTS
     calls: dict[str, Call] = {}
     for row in rows:
         if not result_sections or result_sections[-1].number != row["turn_number"]:
-            result_sections.append(_build_section(row, turns.get(row["turn_number"])))
+            turn = turns.get(row["turn_number"])
+            result_sections.append(Section(row["turn_number"], turn, bool(turn) and row["seq"] > turn["first_seq"]))
         section = result_sections[-1]
         if row["kind"] in HIDDEN_KINDS and not show_all and row["record_id"] != keep:
             section.hidden += 1
@@ -278,10 +279,6 @@ def format_json(value: Any) -> str:
         return (orjson.dumps(value, option=orjson.OPT_INDENT_2) if is_small else plain).decode()
     except TypeError:  # arguments in a text may be nested too deeply to be written as JSON
         return "…"
-
-
-def _build_section(row, turn):
-    return Section(row["turn_number"], turn, bool(turn) and row["seq"] > turn["first_seq"])
 
 
 def _build_entry(row, record_facts: Facts, missing, calls=None):

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import Any
 from urllib.parse import urlencode
 
 from django.utils.translation import gettext as _
@@ -132,7 +131,9 @@ def read_sections(records: BranchRecords, rows, *, show_all=False, keep=None) ->
     if records.is_aside:  # all records of the branch that is read are shown as active
         for row in rows:
             row["is_active"] = True
-    turns = _read_turns(records.session, {row["turn_number"] for row in rows} - {None})
+    numbers = {row["turn_number"] for row in rows} - {None}
+    turn_rows = records.session.turns.filter(turn_number__in=numbers).values(*TURN_COLUMNS)
+    turns = {row["turn_number"]: row for row in turn_rows}
     stashed = outputs.read_outputs(records.session.agent_id, rows)
     return timeline.build_sections(rows, turns, show_all=show_all, keep=keep, outputs=stashed)
 
@@ -199,11 +200,6 @@ def parse_rows(rows) -> None:
     """Parse the records of rows, and set their ids."""
     for row in rows:
         row["record"], row["record_id"] = decode(row["event_json"]), row["event_id"] or ""
-
-
-def _read_turns(session, numbers) -> dict[int, dict[str, Any]]:
-    rows = session.turns.filter(turn_number__in=numbers).values(*TURN_COLUMNS)
-    return {row["turn_number"]: row for row in rows}
 
 
 def _go_to_turn(session, place, number):

@@ -22,7 +22,8 @@ def add(db: str, session_id: str, new: Mapping[str, RecordSums], turns_by_day: C
 
     It runs in the caller's transaction.
     """
-    stored = {} if is_new else _read_days(db, session_id)
+    days = [] if is_new else SessionDay.objects.using(db).filter(session_id=session_id)
+    stored = {day.date: day for day in days}
     fresh = []
     for date in stored.keys() | new.keys():
         day = stored.get(date) or SessionDay(session_id=session_id, date=date)
@@ -35,7 +36,3 @@ def add(db: str, session_id: str, new: Mapping[str, RecordSums], turns_by_day: C
         elif day.__dict__ != before:
             day.save(using=db)
     statements.run_many(db, INSERT, [[getattr(day, column) for column in COLUMNS] for day in fresh])
-
-
-def _read_days(db, session_id):
-    return {day.date: day for day in SessionDay.objects.using(db).filter(session_id=session_id)}

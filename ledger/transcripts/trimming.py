@@ -94,7 +94,8 @@ def untrim(event_json: str, full_zstd: bytes | memoryview | None, trim_json: str
             place = _get_at(record, parents)
             place[last] = place[last][:begin] + text
     for note in parse_stashed(trim_json):
-        _set_text(record, note.path, _read_content(note))
+        *parents, last = note.path.split(".")
+        _get_at(record, parents)[last] = _read_content(note)
     return record
 
 
@@ -121,12 +122,6 @@ def full_record(event: TranscriptEvent) -> dict[str, Any]:
 
 def _read_content(note):
     return blobs.read_whole(layout.get_root(), handles.parse(note.handle), expected=note.bytes).decode()
-
-
-def _set_text(record, path, text):
-    """Set the text of a place such as `message.content.0.text`."""
-    *parents, last = path.split(".")
-    _get_at(record, parents)[last] = text
 
 
 def _get_at(value, path):

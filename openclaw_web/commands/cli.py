@@ -70,8 +70,9 @@ OF_DJANGO = N_("Django's own commands are also available: migrate, shell, check,
 
 def main():
     """Run `openclaw-web <command> ...` and end with its status: see docs/commands.md."""
-    if os.getpid() == 1:
-        _end_on_signals()
+    if os.getpid() == 1:  # of a container: the kernel ignores signals without a handler
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, lambda number, _frame: sys.exit(128 + number))
     words = sys.argv[1:]
     # A closed standard stream is opened: the next file, such as a database, would get its number and its texts.
     for number, mode in enumerate("rww"):
@@ -107,12 +108,6 @@ def _choose_demo_folders():
     if not os.environ.get("OPENCLAW_WEB_HOME") and not os.environ.get("OPENCLAW_STATE_DIR"):
         os.environ["OPENCLAW_WEB_HOME"] = f"{DEMO_FOLDER}/home"
         os.environ["OPENCLAW_STATE_DIR"] = f"{DEMO_FOLDER}/openclaw"
-
-
-def _end_on_signals():
-    """Have signals end the first process of a container: the kernel ignores those without a handler."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, _frame: sys.exit(128 + number))
 
 
 def adapt_words(words: list[str]) -> list[str]:

@@ -88,7 +88,10 @@ def find_credentials(text: ScanText) -> Iterator[Span]:
     for start, end in text.find(_URL, b"@"):
         if span := _judge_url(text.text, start, end):
             yield span
-    yield from _find_mnemonics(text)
+    for _start, end in text.find(_MNEMONIC):
+        phrase = _PHRASE.match(text.text, end)
+        if phrase and _PROSE.isdisjoint(phrase[1].split()):
+            yield Span(*phrase.span(1), SECRET, "mnemonic", 0.9)
 
 
 def _judge_flag(text, start, end):
@@ -100,13 +103,6 @@ def _judge_flag(text, start, end):
     if re.search(r"(?i)token|secret|key(?!gen|=|db)", text[start : end - 1]):
         return Span(value_start, value_end, SECRET, "flag-secret", 0.8) if is_strong(value) else None
     return Span(value_start, value_end, PASSWORD, "flag-password", 0.8) if is_password(value, is_quoted, True) else None
-
-
-def _find_mnemonics(text):
-    for _start, end in text.find(_MNEMONIC):
-        phrase = _PHRASE.match(text.text, end)
-        if phrase and _PROSE.isdisjoint(phrase[1].split()):
-            yield Span(*phrase.span(1), SECRET, "mnemonic", 0.9)
 
 
 def _judge_user(text, place):

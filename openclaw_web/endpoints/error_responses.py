@@ -90,17 +90,14 @@ def with_json_refusals(view):
 
 def bad_request(request, exception):
     """Answer a refused request: an unknown host, too many fields, a fault of the proxy."""
-    if isinstance(exception, ProxyFault):
-        return _answer_proxy_fault(request, str(exception))
+    is_proxy_fault = isinstance(exception, ProxyFault)
+    if is_proxy_fault and _is_api(request):
+        return build_error(400, str(exception), code="proxy")
+    if is_proxy_fault:
+        return HttpResponseBadRequest(get_template("refused.html").render({"sentence": str(exception)}))
     if not _is_api(request):
         return defaults.bad_request(request, exception)
     return build_error(400, _("This request cannot be read. Check its host, its fields and its body."))
-
-
-def _answer_proxy_fault(request, sentence):
-    if _is_api(request):
-        return build_error(400, sentence, code="proxy")
-    return HttpResponseBadRequest(get_template("refused.html").render({"sentence": sentence}))
 
 
 def not_allowed(request, exception):

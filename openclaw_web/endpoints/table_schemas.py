@@ -6,7 +6,7 @@ Names, types, choices and help come from the fields.
 from functools import cache
 from typing import Any, ClassVar, Literal
 
-from django.db.models import Field, Model
+from django.db.models import Model
 from pydantic import Field as Described
 from pydantic import create_model
 
@@ -43,7 +43,8 @@ def table_schema(table: type[Model], *names: str) -> Any:
     """
     fields = {field.attname: field for field in table._meta.concrete_fields}
     chosen = names or [field.attname for field in get_shown_fields(table, "api")]
-    columns: dict[str, Any] = {name: (_get_type(fields[name]), _describe_field(fields[name])) for name in chosen}
+    described = {name: Described(description=str(fields[name].help_text) or None) for name in chosen}
+    columns: dict[str, Any] = {name: (_get_type(fields[name]), described[name]) for name in chosen}
     schema = create_model(f"{table.__name__}Columns", __base__=TableSchema, __module__=table.__module__, **columns)
     schema.table = table
     return schema
@@ -55,7 +56,3 @@ def _get_type(field: Any) -> Any:
     choices = tuple(value for value, _label in field.choices or ())
     kind = Literal[choices] if choices else TYPES[target.get_internal_type()]
     return kind | None if field.null else kind
-
-
-def _describe_field(field: Field) -> Any:
-    return Described(description=str(field.help_text) or None)

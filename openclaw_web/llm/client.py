@@ -110,15 +110,12 @@ def call_with_retries(
             return call()
         except CallFailed as failure:
             on_failure(failure, attempt)
-            pause = (failure.retry_after or 0) + _jitter(attempt)
+            jitter = _chance.uniform(0, min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(attempt - 1, 10)))
+            pause = (failure.retry_after or 0) + jitter
             if failure.is_final or attempt >= attempts or time.monotonic() + pause > deadline:
                 raise
         wait(pause)
         attempt += 1
-
-
-def _jitter(attempt: int) -> float:
-    return _chance.uniform(0, min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(attempt - 1, 10)))
 
 
 def _read_outcome(

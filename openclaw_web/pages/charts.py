@@ -31,6 +31,7 @@ class Series:
     label: str
     tone: str = "accent"
     is_below: bool = False  # hangs under the zero line
+    href: str = ""  # of its name in the legend
 
 
 @dataclass(frozen=True, slots=True)

@@ -302,8 +302,10 @@ def anchor(name: str) -> str:
 
 
 def who(name: str | None) -> str:
-    """The name of an actor; `command line` is translated, and `–` stands for nobody."""
-    return _("command line") if name == "command line" else name or "–"
+    """The name of an actor; those of this site's own parts are translated, and `–` stands for nobody."""
+    command_line, upgrade = _("command line"), _("upgrade")
+    parts = {"command line": command_line, "schedule": _("schedule"), "plugin": _("plugin"), "upgrade": upgrade}
+    return parts.get(name or "", name or "–")
 
 
 # By the end of a column's name: the format on a page, and the one in a terminal.

@@ -10,6 +10,7 @@ import re
 import struct
 import tarfile
 from collections.abc import Iterable
+from functools import partial
 from typing import BinaryIO
 
 import zstandard
@@ -99,7 +100,8 @@ class Writer:
         self._file = file
         self._digest = hashlib.sha256()
         self._packed: zstandard.ZstdCompressionWriter | None = None
-        self._packers = {level: _create_packer(level) for level in (LEVEL, PACKED_LEVEL)}
+        create_packer = partial(zstandard.ZstdCompressor, threads=THREADS, write_checksum=True)
+        self._packers = {level: create_packer(level=level) for level in (LEVEL, PACKED_LEVEL)}
         self.offset = 0
 
     @property
@@ -156,7 +158,3 @@ def read_chunks(file: BinaryIO) -> Iterable[bytes]:
     """Yield the content of a file in chunks."""
     while data := file.read(CHUNK):
         yield data
-
-
-def _create_packer(level):
-    return zstandard.ZstdCompressor(level=level, threads=THREADS, write_checksum=True)

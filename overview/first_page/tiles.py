@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 from django.utils.translation import gettext as _
 
@@ -162,8 +163,13 @@ def build_cost_chart(overview: Overview) -> Chart:
 
     The most expensive models have their own series, all others share one.
     """
-    names = _find_top_models(overview.now.sums)
-    series = [Series(name or _("Unknown model"), tone) for name, tone in zip(names, TONES, strict=False)]
+    models = overview.now.sums.models.items()
+    known = {name: pair[0] for name, pair in models if pair[0] > 0 and name != OTHERS}
+    names = sorted(known, key=lambda name: (-known[name], name))[:MODELS_SHOWN]
+    turns = overview.href(overview.period, "turns")
+    hrefs = [f"{turns}&{urlencode({'model': name})}" if name else "" for name in names]
+    models = zip(names, TONES, hrefs, strict=False)
+    series = [Series(name or _("Unknown model"), tone, href=href) for name, tone, href in models]
     points = []
     for part, sums in zip(overview.period.parts(), overview.spans.values(), strict=True):
         parts = [sums.sums.models.get(name, (0, 0))[0] for name in names]
@@ -184,11 +190,6 @@ def _without_empty_rest(points, series):
         return series
     points[:] = [Point(point.name, point.short, point.values[:-1], point.href) for point in points]
     return series[:-1]
-
-
-def _find_top_models(sums):
-    known = {name: pair[0] for name, pair in sums.models.items() if pair[0] > 0 and name != OTHERS}
-    return sorted(known, key=lambda name: (-known[name], name))[:MODELS_SHOWN]
 
 
 def _build_point(overview, part, values, name_of_list):

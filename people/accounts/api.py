@@ -73,7 +73,9 @@ def sign_in_end(request, sign_in_id: str):
 @needs("admin")
 def user_list(request, filters: Query[PageQuery]):
     """All users, by name."""
-    return _list_users(page_of(User.objects.all(), order=("username",), **filters.place))
+    page = page_of(User.objects.all(), order=("username",), **filters.place)
+    locked = lockout.locked_names([user.username for user in page])
+    return page_to_json(page, [_user_to_json(user, is_locked=user.username in locked) for user in page])
 
 
 @router.post("/operations/users", LinkOut, 400, 409)
@@ -185,11 +187,6 @@ def token_revoke(request, token_id: str):
     accounts_tokens.revoke_token(token, by=request.user.username)
     token.refresh_from_db()
     return token
-
-
-def _list_users(page):
-    locked = lockout.locked_names([user.username for user in page])
-    return page_to_json(page, [_user_to_json(user, is_locked=user.username in locked) for user in page])
 
 
 def _change_user(request, username, change, **changes):

@@ -60,18 +60,16 @@ def one_time_link(request, token):
     data = _get_posted(request)
     form = WelcomeForm(data, username=link.user.username) if link.user else NewAccountForm(data)
     if form.is_valid():
-        person = _use_link(token, link, form.cleaned_data)
+        fields = form.cleaned_data
+        if link.user:
+            person = accounts.sign_in_by_link(token, password=fields["password"])
+        else:
+            person = accounts.make_first_admin(token, username=fields["username"], password=fields["password"])
         sign_ins.begin_sign_in(request, person, how="link" if link.user else "first_admin")
         return redirect("overview:overview")
     return render(
         request, "people/one_time_link.html", {"form": form, "person": link.user}, status=get_form_status(form)
     )
-
-
-def _use_link(token, link, data):
-    if link.user:
-        return accounts.sign_in_by_link(token, password=data["password"])
-    return accounts.make_first_admin(token, username=data["username"], password=data["password"])
 
 
 def _get_posted(request):

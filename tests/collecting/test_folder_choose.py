@@ -7,6 +7,7 @@ import pytest
 from agents.models import Agent
 from jobs.models import JobRun
 from people.models import AuditEntry
+from tests.collecting.collect_runs import run
 from tests.homes import Home
 from tests.ledger.transcript_records import assistant, user
 
@@ -32,6 +33,19 @@ def test_it_works(as_admin, home):
     assert answer.status_code == 302 and job.kind == "collect"
     assert (job.params["source"], job.started_by) == (str(home.root), "root")
     assert AuditEntry.objects.filter(action="collect_started", actor="root").exists()
+
+
+@pytest.mark.usefixtures("real_files")
+def test_a_name_that_another_folder_has_is_refused_before_the_import(as_admin, home, tmp_path):
+    run(home)
+    other = Home(tmp_path / "other", ("main", "lab"))
+    folder = {"folder": str(other.root)}
+    page = as_admin.get(PAGE, folder)
+    assert page.status_code == 409 and f"was imported from {home.root}" in page.text
+    page = as_admin.get(PAGE, folder | {"name": "office"}).text
+    assert '<th scope="row">office<' in page and '<th scope="row">office-lab<' in page
+    as_admin.post(f"{PAGE}import/", folder | {"name": "office"})
+    assert JobRun.objects.get().params["as"] == "office"
 
 
 def test_the_field_begins_with_the_configured_folder(as_admin, settings):

@@ -32,7 +32,7 @@ def build_chart(result: StatisticsResult, addresses: RowAddresses) -> Chart:
     title = _("Share of each decision by week (UTC)") if by == "week" else _("Share of each decision by day (UTC)")
     return share_chart(
         [
-            _build_point(part, groups.get(start_of(first), Figures()), addresses)
+            _make_point(part, tuple(groups.get(start_of(first), Figures()).counts.values()), addresses.decisions(part))
             for first, part in zip(firsts, parts, strict=True)
         ],
         title=title,
@@ -66,10 +66,6 @@ def _split_period(result):
     period = result.daily.period
     by = "week" if result.query.by == "week" or period.days > MOST_BARS else "day"
     return by, list(period.split(is_weekly=by == "week"))
-
-
-def _build_point(part, figures, addresses):
-    return _make_point(part, tuple(figures.counts.values()), addresses.decisions(part))
 
 
 def _make_point(part, values, href=None):

@@ -72,6 +72,7 @@ def test_keys_do_what_they_say(site, complaints):
     keyboard.type("a note with a, r and n")
     keyboard.press("Escape")
     keyboard.press("3")
+    expect(page.get_by_label("Decision")).to_be_focused()
     page.get_by_label("Decision").select_option("NO_WRITE")
     page.get_by_label("Why is it wrong?").fill("Not stable.")
     keyboard.press("Escape")

@@ -170,9 +170,13 @@ def test_a_correction_to_another_file_teaches_that_file(ada, as_reviewer, first)
         page = as_reviewer.get(address)
         assert read_prefilled(page) == expected
         assert "What it should have been" in page.text and "How the site works." in page.text
-    sent = SENT | {"guardian_file": "TOOLS.md", "guardian_content": read_prefilled(page).replace("\n", "\r\n")}
+    typed = expected + "* It asks twice.\n"
+    sent = SENT | {"guardian_file": "TOOLS.md", "guardian_content": typed.replace("\n", "\r\n")}
     assert as_reviewer.post(f"/samples/{sample.id}/label/", sent).status_code == 302
-    assert answers(build_export(task="guardian")) == [f"TOOLS.md\nContent:\n{expected}"]
+    assert answers(build_export(task="guardian")) == [f"TOOLS.md\nContent:\n{typed}"]
+    page = as_reviewer.get(f"/samples/{sample.id}/").text  # what is taught, not the correction before it
+    assert 'dir="auto">So.</div>' in page and 'dir="auto">How the site works.</div>' not in page
+    assert "It asks twice." in page.partition('name="guardian_content"')[0]
 
 
 @pytest.mark.parametrize(

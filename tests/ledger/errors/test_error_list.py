@@ -83,6 +83,8 @@ def test_each_group_leads_to_its_rows(as_admin, home):
         address = f"/agents/{agent}/events/?error={group['id']}"
         assert f'href="{address}"' in page
         assert f"{count} record{'s' if count > 1 else ''} of {agent}" in get_text(as_admin.get(address))
+    page = get_text(as_admin.get(f"{PAGE}?from=2026-02-21&to=2026-02-21"))
+    assert f'href="/events/?error={group["id"]}&amp;from=2026-02-21&amp;to=2026-02-21"' in page
     items = as_admin.get("/api/v1/agents/main/events", {"error": group["id"]}).json()["items"]
     assert len(items) == 3 and all(item["is_failed"] for item in items)
 
