@@ -1,8 +1,11 @@
 """The form of a new export."""
 
+from datetime import UTC, datetime
+
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from openclaw_web import clock
 from openclaw_web.errors import Refused
 from openclaw_web.lists import filter_line
 
@@ -212,6 +215,8 @@ class ExportForm(SampleForm):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
+        now = datetime.fromtimestamp(clock.now_ms() / 1000, UTC)
+        self.fields["name"].initial = f"export {now:%Y-%m-%d %H%M%S}"
         released = DatasetVersion.objects.filter(state=DatasetVersion.State.RELEASED).order_by("-released_at", "-id")
         rows = released.values_list("id", "dataset__name", "number")[:RELEASES]
         self.fields["release"].choices = [

@@ -45,7 +45,7 @@ def find_key_problems(page):
     jumps = set("npeEcCtT") if facts["jumps"] else set()
     jumps |= set("np") if facts["hunks"] else set()
     does = pressed | jumps | set(facts["ofRows"]) | (ROW_KEYS if facts["rows"] else set())
-    does |= {"o"} if facts["panel"] else set()
+    does |= {"o", "Esc"} if facts["panel"] else set()
     yield from (f"lists {keys}, which do nothing" for keys in facts["listed"] if not does & set(keys))
     listed = {key for keys in facts["listed"] for key in keys}
     yield from (f"does not list {key}" for key in pressed - listed)
