@@ -85,7 +85,6 @@ document.addEventListener("keydown", (event) => {
 document.addEventListener("input", (event) => { if (isLine(event.target)) show(event.target); });
 document.addEventListener("submit", ({ target }) => {
   target.querySelectorAll("[data-offers]").forEach(hide);
-  if (target.id === "line") document.activeElement.blur(); /* so that keys go to the rows */
   target.closest("details.boxes")?.removeAttribute("open");
 });
 document.addEventListener("focusout", (event) => { if (isLine(event.target) && event.target.isConnected) hide(event.target); });

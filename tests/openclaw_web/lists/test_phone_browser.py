@@ -167,6 +167,9 @@ def test_the_line_is_completed_by_keys(visit):
     expect(line).to_have_value(re.compile(r"^agent:ada edited type:memory_\w+ $"))
     page.keyboard.press("Tab")
     expect(page.locator(".boxes > summary")).to_be_focused()  # no offer was chosen
+    page.keyboard.press("/")
+    page.keyboard.press("Escape")
+    expect(line).not_to_be_focused()  # so that keys go to the rows
 
 
 def test_the_line_works_without_scripts(visit):
@@ -242,7 +245,8 @@ def test_the_chooser_finds_an_agent_among_many(visit, has_scripts):
     else:
         expect(field).to_be_hidden()
     chooser.get_by_role("link", name="b11").click()
-    expect(page).to_have_url(re.compile("/agents/b11/sessions/$"))
+    expect(page).to_have_url(re.compile(r"/samples/\?agent=b11$"))
+    expect(chooser.locator("summary")).to_contain_text("b11")
 
 
 @pytest.mark.parametrize("has_scripts", [True, False])
