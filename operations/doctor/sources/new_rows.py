@@ -97,7 +97,8 @@ class RowCounter:
 
     def read_tool_ends(self, sources: list[Source]) -> None:
         """Read what a new state database of the home says of tool calls; `count_agent` counts it."""
-        for self.state in (source for source in sources if source.is_to_read and source.target == "task_runs"):
+        self.state = next((source for source in sources if source.is_to_read and source.target == "task_runs"), None)
+        if self.state is not None:
             with (
                 report_failures(self.state, self.rejected),
                 source_databases.open_copy(self.collection, self.state.file, STATE) as database,
@@ -109,7 +110,11 @@ class RowCounter:
         """Count new rows of an agent's sources other than records."""
         self.seen = {name: keys for name, keys in self.seen.items() if name in OF_HOME}
         if steps := self.tool_ends[own[0].home_agent] if own else ():
-            keys = ((step.id,) for step in steps if step.session_id in agent_places.by_session)
+            known, ids = {*agent_places.by_session}, {step.session_id for step in steps}
+            if agent_places.db:
+                sessions = Session.objects.using(agent_places.db).filter(id__in=ids, record_count__gt=0)
+                known |= {*sessions.values_list("id", flat=True)}
+            keys = ((step.id,) for step in steps if step.session_id in known)
             self._count(self.state, STEPS, agent_places.db, keys)
         for source in filter(attrgetter("is_to_read"), own):
             with report_failures(source, self.rejected):

@@ -41,6 +41,7 @@ from ledger.collectors import jsonl, trajectories
 from ledger.collectors.database import DamagedDatabase
 from ledger.collectors.database_tables import PROVENANCE, STATE
 from ledger.rebuild import reimport
+from ledger.transcripts import extras_store
 from openclaw_web.disk import room
 from openclaw_web.pages.formatting import size as in_words
 from openclaw_web.sqlite import tables, upkeep
@@ -56,7 +57,7 @@ from openclaw_web.sqlite.row_comparison import (
 )
 
 from .home_sources import EPISODES, TRAJECTORY, UNCHANGED, Source
-from .new_rows import ARTIFACTS, EVENTS, SESSIONS, read_storable_entries
+from .new_rows import ARTIFACTS, EVENTS, SESSIONS, STEPS, read_storable_entries
 from .places import AgentPlaces
 from .session_comparison import Comparison
 
@@ -123,7 +124,7 @@ class SourceComparer:
                 if source.target == EPISODES:
                     self._compare_events(source)
                 elif source.kind == Kind.DATABASE:
-                    self._compare_provenance(source)
+                    self._compare_state(source)
 
     def _is_read(self, source):
         """Whether a source has not changed since its last import."""
@@ -276,8 +277,11 @@ class SourceComparer:
         if any(lost.values()) and self.is_mending:
             episode_import.collect(replace(self.collection, is_again=True))
 
-    def _compare_provenance(self, source):
-        """Files whose newest row is not the record that OpenClaw has. The rows before it are history."""
+    def _compare_state(self, source):
+        """Files whose newest row is not the record that OpenClaw has, and ends of tool calls that are missing.
+
+        The rows before those of files are history.
+        """
         known = Agent.objects.in_bulk(
             filter(databases.find_alias, self.names.values())
         )  # the file may wait for an update
@@ -291,8 +295,15 @@ class SourceComparer:
                 for only in (None, agent.agent_id)
             )
         ]
-        with source_databases.open_copy(collection, source.file, {}, extracts=(PROVENANCE,)) as database:
+        with source_databases.open_copy(collection, source.file, STATE, extracts=(PROVENANCE,)) as database:
             assigned, _is_whole = home_state.read_provenance(collection, database)
+            tool_ends = home_state.read_tool_ends(collection, database)
+        for agent, steps in tool_ends:
+            keys = [(step.id,) for step in steps if agent in read]
+            lost = sorted(set(keys) - STEPS.held(agent.db, keys))
+            if lost and self.is_mending:
+                extras_store.store_steps(agent.db, steps)
+            self._add(agent.agent_id, [RowDifference("trajectory_events", key, MISSING) for key in lost])
         for agent in read:
             records = assigned.get(agent.agent_id, {})
             changed = provenance.find_changed(agent.db, records)

@@ -5,7 +5,9 @@ This holds by source and by kind, and the second import brings nothing.
 
 import os
 import shutil
+import sqlite3
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import orjson
@@ -16,7 +18,7 @@ from tests.collecting.test_collect_real_homes import HOMES
 from tests.homes import Home, assistant, result, user
 from tests.operations.backups.backup_homes import run
 from tests.operations.doctor import doctor_homes
-from tests.operations.doctor.doctor_homes import assert_sound, doctor, fill, rows, talk
+from tests.operations.doctor.doctor_homes import assert_sound, change, doctor, fill, rows, talk
 from tests.sqlite_homes import SqliteHome
 
 pytestmark = pytest.mark.kill
@@ -191,6 +193,28 @@ def test_real_homes(home, name, words):
     assert compare(home, *words) == REAL[name][bool(words)]
     if not words:
         assert compare(home, "--include-deleted") == REAL[name][1] - REAL[name][0]
+
+
+@pytest.mark.skipif(not HOMES.exists(), reason="the recorded homes are not on this machine")
+def test_ends_of_tool_calls_are_announced_and_compared(home):
+    shutil.copytree(HOMES / "openclaw-2026.9.6", get_source_path(home))
+    compare(home)
+    counted = count_stored(home)
+    end = "SELECT rowid FROM trajectory_events WHERE type = 'tool.action.finished' LIMIT 1"
+    change(home, f"DELETE FROM trajectory_events WHERE rowid = ({end})", "main")
+    report, _status = doctor(home, "--deep", status=1)
+    assert [(row["table"], row["problem"]) for row in report["rows"]] == [("trajectory_events", "missing")]
+    doctor(home, "--fix", "--deep")
+    assert count_stored(home) == counted and doctor(home, "--deep")[0]["rows"] == []
+    columns = "schema_version, occurred_at, kind, action, status, actor_type, actor_id, agent_id"
+    more = "session_key, session_id, run_id, tool_call_id, tool_name"
+    with closing(sqlite3.connect(get_source_path(home) / "state" / "openclaw.sqlite")) as db, db:  # of an old session
+        db.execute(
+            f"INSERT INTO audit_events (sequence, source_sequence, event_id, source_id, {columns}, {more})"
+            f" SELECT 900, 900, 'new', 'new', {columns}, {more} FROM audit_events WHERE sequence = 201"
+        )
+    assert count_planned(doctor(home, status=1)[0])[0]["trajectory_events"] == 1
+    compare(home)
 
 
 @pytest.mark.skipif(not HOMES.exists(), reason="the recorded homes are not on this machine")
