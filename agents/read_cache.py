@@ -54,7 +54,7 @@ class ReadCache:
 
     def put_page(self, key: Hashable, page: Any) -> None:
         """Cache a page of rows of all agents whose files this request looked at."""
-        if len(_pages) >= MOST_PAGES:
+        if key not in _pages and len(_pages) >= MOST_PAGES:
             _pages.clear()
         _pages[key] = self._states, page
 

@@ -115,9 +115,10 @@ class Redactor:
         """
         values = self._find_values(text) if text else ()
         redacted = self._replace(text, values, place) if values else text
+        may_break = redacted != text and looks_like_json(text)
         # Values with only digits that were not said to be bare numbers.
-        has_numbers = any(not value.is_bare and is_number(text[value.start : value.end]) for value in values)
-        if has_numbers and redacted != text and looks_like_json(text) and not is_kept(text, redacted):
+        may_break = may_break and any(not each.is_bare and is_number(text[each.start : each.end]) for each in values)
+        if may_break and not is_kept(text, redacted):
             redacted = self._replace(text, [_widen_number(text, value) for value in values], place)
         return redacted
 

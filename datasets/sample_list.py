@@ -60,7 +60,7 @@ class SampleFilters(DayFilters):
     status = forms.ChoiceField(label=_("Status"), required=False, choices=list(STATUS_WORDS.items()))
     session = forms.CharField(label=_("Session"), required=False, max_length=500)
     by = forms.CharField(label=_("Reviewed by"), required=False, max_length=150)
-    judged = DayField(_("Reviewed since day (UTC)"))
+    judged = DayField(_("Reviewed since (UTC)"))
     reason = forms.CharField(label=_("Reject reason"), required=False, max_length=40)
     prompted_by = forms.ChoiceField(label=_("Prompted by"), required=False, choices=list(PROMPTED_WORDS.items()))
     ending = forms.ChoiceField(label=_("Reply"), required=False, choices=list(ENDING_WORDS.items()))

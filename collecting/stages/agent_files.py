@@ -314,10 +314,9 @@ def _store_index(collection, home_agent, agent, plan, report, removed, *, also_k
     except OSError:
         report.notes.append(describe_gone(path.name))
         return
-    how, about = (
-        _format_exclusions(collection, agent, removed),
-        {"agent_id": agent.agent_id, "kind": Kind.SESSION_INDEX},
-    )
+    # The result of reading an index depends on the excluded sessions.
+    how = "\n".join(sorted(removed | collection.ignored.get(agent.agent_id, frozenset())))
+    about = {"agent_id": agent.agent_id, "kind": Kind.SESSION_INDEX}
     is_looked_at = agent.workspace_reported_at is not None and not also_known
     if is_looked_at and collection.book.was_read(path, stat, how, **about):
         return
@@ -338,11 +337,6 @@ def _store_index(collection, home_agent, agent, plan, report, removed, *, also_k
     # With somebody opted out, the index is read every time: the setting may have changed since.
     if not collection.opted_out:
         collection.book.save_read(path, stat, how, agent_id=agent.agent_id, kind=Kind.SESSION_INDEX)
-
-
-def _format_exclusions(collection, agent, removed):
-    """The excluded sessions as text: the result of reading an index depends on them."""
-    return "\n".join(sorted(removed | collection.ignored.get(agent.agent_id, frozenset())))
 
 
 def _is_indexed(collection, home_agent, source):

@@ -78,7 +78,8 @@ def resume(
         is_known(collection, Kind.REFLECTION_LOG, file) for file in files[: files.index(last)]
     ):
         return None
-    if not all(_is_continued(collection, kind, file) for kind, file in _list_logs(last, written)):
+    read = [(Kind.REFLECTION_LOG, last), *((Kind.GUARDIAN_LOG, file) for file in written)]
+    if not all(_is_continued(collection, kind, file) for kind, file in read):
         return None
     reader = reader_state.load(state["reader"])
     pairs = {workspace: FactPairs(pair_state) for workspace, pair_state in state["pairs"].items()}
@@ -208,10 +209,6 @@ def is_known(collection: Any, kind: str, file: Path) -> bool:
     """Whether a file is unchanged."""
     stat = stat_regular(file)
     return stat is None or collection.book.is_known(kind, file, stat)
-
-
-def _list_logs(last, written):
-    return [(Kind.REFLECTION_LOG, last), *((Kind.GUARDIAN_LOG, file) for file in written)]
 
 
 def _is_continued(collection, kind, file):

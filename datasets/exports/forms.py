@@ -1,11 +1,8 @@
 """The form of a new export."""
 
-from datetime import UTC, datetime
-
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from openclaw_web import clock
 from openclaw_web.errors import Refused
 from openclaw_web.lists import filter_line
 
@@ -14,7 +11,7 @@ from ..models import Benchmark, DatasetVersion
 from ..sample_list import SampleFilters, read_sample_filter
 from ..words import TYPE_WORDS
 from .histories import EDITED
-from .options import BY_SESSION, LONGEST_NAME, LONGEST_SEED, TAUGHT_BY
+from .options import BY_SESSION, LONGEST_NAME, LONGEST_SEED, TAUGHT_BY, build_name
 from .trainers import READS
 from .turns import KEEP, LIST
 from .words import (
@@ -215,8 +212,7 @@ class ExportForm(SampleForm):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        now = datetime.fromtimestamp(clock.now_ms() / 1000, UTC)
-        self.fields["name"].initial = f"export {now:%Y-%m-%d %H%M%S}"
+        self.fields["name"].initial = build_name("export")
         released = DatasetVersion.objects.filter(state=DatasetVersion.State.RELEASED).order_by("-released_at", "-id")
         rows = released.values_list("id", "dataset__name", "number")[:RELEASES]
         self.fields["release"].choices = [

@@ -3,13 +3,14 @@
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any
 
 from django.utils.translation import gettext as _
 
 from agents.models import Agent
 from artifacts.content_download import FlaggedArtifact
+from openclaw_web import clock
 from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import listed
 from people.audit import log as audit
@@ -23,6 +24,12 @@ from .changes import OPEN_FINDINGS, RESTS_ON_TOOLS
 from .files import is_installed
 from .rows import UNEXPLAINED, Shape
 from .turns import LIST, PARALLEL
+
+
+def build_name(kind: str) -> str:
+    """A name for an export that nobody named: `alpaca 2026-02-21 053007 123`, in UTC."""
+    at = datetime.fromtimestamp(clock.now_ms() / 1000, UTC)
+    return f"{kind} {at:%Y-%m-%d %H%M%S} {at.microsecond // 1000:03}"
 
 
 def check_choices(*, include: Collection[str] = (), include_pii: bool = False, is_admin: bool) -> None:

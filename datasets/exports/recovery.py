@@ -30,7 +30,8 @@ def recover_exports(
         is_over = export is None or export.state in exports.ENDED_STATES
         if is_over and export_id in removed:
             say(_("Unfinished files were removed from the folder of exports."))
-        elif export and (export_id in removed or _is_lost(export)):
+        # The process that built it is dead, with or without a draft.
+        elif export and (export_id in removed or any(map(jobs.is_lost, _find_running_jobs(export)))):
             say(_end_export(export, is_server) % {"name": export.export_name})
 
 
@@ -63,11 +64,6 @@ def _end_export(export, is_server):
             return _("The export “%(name)s” was interrupted when its files were complete: it is finished.")
         exports.give_up(export.id, sentence)
     return _("The export “%(name)s” was interrupted: its unfinished files were removed. Run it again.")
-
-
-def _is_lost(export):
-    """Whether the process that built it is dead, with or without a draft."""
-    return any(jobs.is_lost(job) for job in _find_running_jobs(export))
 
 
 def _find_running_jobs(export):

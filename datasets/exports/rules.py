@@ -83,11 +83,8 @@ def _list_answers(facts, row):
         return None
     if facts.dialect.role == "from":
         return answers
-    return [answer[0] for answer in answers] if all(_is_single(answer) for answer in answers) else None
-
-
-def _is_single(answer):
-    return isinstance(answer, list) and len(answer) == 1
+    are_single = all(isinstance(answer, list) and len(answer) == 1 for answer in answers)
+    return [answer[0] for answer in answers] if are_single else None
 
 
 def _check_judged(dialect, prompt, answers):

@@ -1,14 +1,13 @@
 """`reflection dataset export`: writes samples to training files, also to a place of one's own."""
 
 import sys
-from datetime import UTC, datetime
 from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from jobs.progress import Listener, Progress, open_listener
-from openclaw_web import amounts, clock
+from openclaw_web import amounts
 from openclaw_web.commands.groups import Failed, Outcome, WrongUse
 from openclaw_web.commands.verbs import BY
 from openclaw_web.errors import Refused
@@ -16,7 +15,7 @@ from openclaw_web.errors import Refused
 from ..exports import jobs, report
 from ..exports.export_count import count_export
 from ..exports.exports import rehearse
-from ..exports.options import Options
+from ..exports.options import Options, build_name
 from ..models import DatasetExport
 from . import check_scored, destination, export_options
 
@@ -55,7 +54,7 @@ def make(options: dict[str, Any], listener: Listener | None) -> Outcome:
     elif options["force"]:
         raise WrongUse(_("Use --force with --output."))
     choices = export_options.read_choices(options)
-    choices["name"] = choices["name"] or _build_name(options["format"])
+    choices["name"] = choices["name"] or build_name(options["format"])
     if choices["min_quality"] is not None:
         check_scored("--min-quality")
     if options["dry_run"]:
@@ -74,11 +73,6 @@ def make(options: dict[str, Any], listener: Listener | None) -> Outcome:
     paths = destination.copy_export(export, target)
     receipt["written"] = [str(path) for path in paths]
     return Outcome(receipt, f"{words}\n{_describe_copies(paths, export, target)}")
-
-
-def _build_name(kind):
-    at = datetime.fromtimestamp(clock.now_ms() / 1000, UTC)
-    return f"{kind} {at:%Y-%m-%d %H%M%S} {at.microsecond // 1000:03}"
 
 
 def _describe_copies(paths, export, target):

@@ -201,6 +201,7 @@ def build_write_context(sample: DatasetSample) -> WriteContext | None:
     answer = writes.read_corrected_answer(output, body)
     known = [correction.get("correctedDecision"), correction.get("correctedFile") or request.file]
     if answer and (answer.content or [*known, correction.get("reason")] != [answer.status, answer.file, answer.reason]):
+        # A reviewer typed another one.
         state = WriteState(answer.status, _find_right_fact(sample, answer), answer.file)
         right_file = find_sample_right_file(sample, state)
         right, before, by = suggest_content(sample), right_file.before, sample.annotated_by or ""

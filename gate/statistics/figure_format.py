@@ -43,10 +43,11 @@ def row_to_json(row: FigureRow) -> dict[str, Any]:
 
 def figures_to_json(figures: Figures) -> dict[str, Any]:
     """Return figures as JSON-able values; None where a value of no decision is known."""
+    shares = {decision: figures.share(decision) for decision in COUNT_COLUMNS}
     return {
         "total": figures.total,
         "decisions": figures.counts,
-        "shares": {decision: _round_share(figures.share(decision)) for decision in COUNT_COLUMNS},
+        "shares": {name: share if share is None else round(share, 4) for name, share in shares.items()},
         "p50_ms": figures.p50_ms,
         "p95_ms": figures.p95_ms,
         "latency_known": figures.get_number("latency_count"),
@@ -113,7 +114,3 @@ def _align(line, widths):
     """Align the first cell to the left, and numbers to the right."""
     numbers = (cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True))
     return [line[0].ljust(widths[0]), *numbers]
-
-
-def _round_share(value):
-    return None if value is None else round(value, 4)

@@ -128,6 +128,6 @@ SESSIONS = List(
         *("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"),
     ),
     prepare=_prepare,
-    is_of_file=True,
+    is_prepared_from_file=True,
     amounts=lambda agent, ms: SEGMENTS.amounts(lambda column: facets.count_values(agent.db, column, ms)),
 )

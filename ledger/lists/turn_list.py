@@ -82,14 +82,15 @@ def fits(agent, *, sort=TurnFilters.DEFAULT, session="", branches=False, slow=No
     conditions = build_terms(values, COLUMNS, moment="created_at")
     conditions += [Term("latency_ms", "gte", round(slow * 1000))] if slow else []
     listing = build_listing(rows, conditions, order=order)
+    if not branches and listing.condition is None:
+        # Nearly all turns are active, so passing over the others needs no search.
+        listing = replace(listing, rows=listing.rows.active())
+    elif not branches:
+        listing = build_listing(rows, [*conditions, Term("is_active", "exact", True)], order=order)
     if tool := values.get("tool"):
         of_turn = {"session_id": OuterRef("session_id"), "seq__range": (OuterRef("first_seq"), OuterRef("last_seq"))}
         listing = listing.narrow(Exists(TranscriptEvent.objects.using(agent.db).filter(tool_name=tool, **of_turn)))
-    if branches:
-        return listing
-    if listing.condition is None:  # nearly all turns are active, so passing over the others needs no search
-        return replace(listing, rows=listing.rows.active())
-    return listing.narrow(build_listing(rows, [Term("is_active", "exact", True)], order=order).condition)
+    return listing
 
 
 def _read(turns: QuerySet[ConversationTurn]) -> QuerySet[ConversationTurn, dict[str, Any]]:
@@ -126,7 +127,7 @@ TURNS = List(
     table=ConversationTurn,
     fields=FIELDS,
     prepare=lambda page, _filters, agent: {"rows": page, "titles": read_titles(agent.db, page)},
-    is_of_file=True,
+    is_prepared_from_file=True,
     read=_read,
     file=_read,
     shape=lambda turn: {name: turn[name] for name in FIELDS},

@@ -156,7 +156,8 @@ def _search(records, record_filter, columns, start, *, backwards):
     hits, at, texts = [], start, _Texts(records.session, record_filter)
     while len(hits) < SIZE:
         limit = BATCH if record_filter.reads_texts else SIZE
-        batch = _read_batch(records, record_filter, columns, at, end, limit, backwards)
+        read, until = (records.before, {"since": end}) if backwards else (records.after, {"until": end})
+        batch = read(at, limit, *columns, only=record_filter.condition, **until)
         for number, row in enumerate(batch):
             at = row["seq"]
             if not record_filter.reads_texts or texts.fit(row, batch[number:]):
@@ -210,12 +211,6 @@ class _Texts:
                 break
         packed = self.session.events.filter(seq__in=seqs).values_list("seq", "full_zstd")
         self._packed = dict.fromkeys(seqs) | dict(packed)
-
-
-def _read_batch(records, record_filter, columns, at, end, limit, backwards):
-    if backwards:
-        return records.before(at, limit, *columns, only=record_filter.condition, since=end)
-    return records.after(at, limit, *columns, only=record_filter.condition, until=end)
 
 
 def _join_call(hits, nearby, row):

@@ -23,7 +23,9 @@ def site_address(host: str = "127.0.0.1", port: int = PORT) -> str:
 
     It has no slash at the end.
     """
-    if public := _find_public_host():
+    # The name of the site behind its TLS proxy, which listens on the usual port.
+    public = next(filter(_is_public, settings.ALLOWED_HOSTS), None) if settings.HTTPS else None
+    if public:
         return f"https://{public}"
     reached = _find_reachable_host(host)
     return f"http://[{reached}]:{port}" if ":" in reached else f"http://{reached}:{port}"
@@ -73,11 +75,6 @@ def address_of_links(chosen: str | None = None) -> str:
 def _find_reachable_host(host):
     """The host by which this machine reaches a site that listens on `host`."""
     return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - not to listen on
-
-
-def _find_public_host():
-    """The name of the site behind its TLS proxy. A proxy listens on the usual port."""
-    return next((host for host in settings.ALLOWED_HOSTS if _is_public(host)), None) if settings.HTTPS else None
 
 
 def _is_public(host):

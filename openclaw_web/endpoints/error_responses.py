@@ -90,10 +90,9 @@ def with_json_refusals(view):
 
 def bad_request(request, exception):
     """Answer a refused request: an unknown host, too many fields, a fault of the proxy."""
-    is_proxy_fault = isinstance(exception, ProxyFault)
-    if is_proxy_fault and _is_api(request):
-        return build_error(400, str(exception), code="proxy")
-    if is_proxy_fault:
+    if isinstance(exception, ProxyFault):
+        if _is_api(request):
+            return build_error(400, str(exception), code="proxy")
         return HttpResponseBadRequest(get_template("refused.html").render({"sentence": str(exception)}))
     if not _is_api(request):
         return defaults.bad_request(request, exception)

@@ -57,7 +57,7 @@ class List:
     table: type[Model]  # whose rows it lists
     fields: tuple[str, ...]  # of the file, mostly `file_columns` of the table
     prepare: Callable[[Page, ListFilters, Any], Mapping[str, Any]] = lambda page, _filters, _whose: {"rows": page}
-    is_of_file: bool = False  # whether `prepare` reads nothing but the agent's file and the rows
+    is_prepared_from_file: bool = False  # whether `prepare` reads nothing but the agent's file and the rows
     read: Callable[[QuerySet], QuerySet] = lambda rows: rows  # what a page reads of each row
     beside: Callable[[ListFilters], Mapping[str, Any]] = lambda _filters: {}  # what else the page shows
     # Count the rows without filters, within a number of ms, where there is a quicker way than a query.

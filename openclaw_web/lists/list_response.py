@@ -111,8 +111,8 @@ def _build_rows(declaration, agent, filters, page, user):
     for whose, rows in page.split() if is_merged else [(agent, page)]:
         facts = {"agent": whose, "home": f"/agents/{quote(whose.agent_id)}/", "is_merged": is_merged}
         prepare = partial(declaration.prepare, rows, filters, whose)
-        is_once = is_merged and declaration.is_of_file
-        prepared[whose.agent_id] = {**facts, **(page.prepare_once(whose, rows, prepare) if is_once else prepare())}
+        is_cached = is_merged and declaration.is_prepared_from_file
+        prepared[whose.agent_id] = {**facts, **(page.prepare_once(whose, rows, prepare) if is_cached else prepare())}
     if not is_merged:
         return {"agent": agent, "parts": list(prepared.values()), "agents": list(prepared.values())}
     parts, rows = [], {name: iter(facts["rows"]) for name, facts in prepared.items()}

@@ -91,7 +91,7 @@ class MergedPage:
     unread: int = 0
     goes_on: bool = True  # whether the same page looks at these when it is loaded again
     unusable: list[str] = field(default_factory=list)
-    prepared: dict[tuple[str, str | None], Any] = field(default_factory=dict)  # rows of an agent in a language
+    prepared: dict[tuple[str, str | None], Any] = field(default_factory=dict)  # by agent and language
 
     def __len__(self):
         return len(self.rows)
@@ -102,7 +102,7 @@ class MergedPage:
             yield whose, Page(row for agent, row in self.rows if agent is whose)
 
     def prepare_once(self, agent: Any, rows: Page, prepare: Callable[[], Any]) -> Any:
-        """Return what `prepare` makes of an agent's rows, or made of them when they were read."""
+        """Return what `prepare` makes of an agent's rows, or made of these same rows for an earlier page."""
         place = (agent.agent_id, get_language())
         known, prepared = self.prepared.get(place, ([], None))
         if [*map(id, known)] != [*map(id, rows)]:
@@ -233,7 +233,7 @@ class MergedListing:
                 page.is_partial = page.is_partial or not entries
                 end = _find_first(end, entries[-1][0] if entries else (floor, ""), is_descending)
         entries = [row for row in entries if not end or not _is_before(end, row[0], is_descending)]
-        if key and not (page.is_partial or page.unread or page.unusable):
+        if key and page.unusable == self.merged.lost and not (page.is_partial or page.unread):
             self.merged.cache.put_page(key, (entries, end, page.prepared))
         return entries, end
 
@@ -242,7 +242,7 @@ class MergedListing:
         agents = self.merged.agents
         cached, unchanged = self.merged.cache.get_page(key, [agent.agent_id for agent in agents])
         changed = [agent for agent in agents if agent.agent_id not in unchanged]
-        if not cached or page.unusable or len(changed) > MOST_FILES:
+        if not cached or len(changed) > MOST_FILES:
             return None
         entries, end, prepared = cached
         last = end or (entries[size][0] if len(entries) > size else None)  # no row before it is missing
@@ -259,7 +259,7 @@ class MergedListing:
             return None
         entries = sorted(entries, key=itemgetter(0), reverse=is_descending)[: size + 1]
         names = {agent.agent_id for _key, agent, _row in entries}
-        page.prepared = {place: known for place, known in [*prepared.items()] if place[0] in names}
+        page.prepared = {place: known for place, known in prepared.copy().items() if place[0] in names}
         self.merged.cache.put_page(key, (entries, end, page.prepared))
         return entries, end
 

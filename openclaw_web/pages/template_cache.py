@@ -76,7 +76,8 @@ class TemplateCache(BytecodeCache):
             if not _is_ours(folder):
                 return None
             with os.fdopen(os.open(name, READ, dir_fd=folder), "rb") as file:
-                return file.read() if _is_ours(file.fileno()) and _is_file(file.fileno()) else None
+                is_file = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+                return file.read() if is_file and _is_ours(file.fileno()) else None
         except OSError:
             return None
         finally:
@@ -96,7 +97,3 @@ class TemplateCache(BytecodeCache):
 def _is_ours(handle):
     status = os.fstat(handle)
     return status.st_uid == os.geteuid() and not status.st_mode & OF_OTHERS
-
-
-def _is_file(handle):
-    return stat.S_ISREG(os.fstat(handle).st_mode)

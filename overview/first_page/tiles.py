@@ -167,9 +167,10 @@ def build_cost_chart(overview: Overview) -> Chart:
     known = {name: pair[0] for name, pair in models if pair[0] > 0 and name != OTHERS}
     names = sorted(known, key=lambda name: (-known[name], name))[:MODELS_SHOWN]
     turns = overview.href(overview.period, "turns")
-    hrefs = [f"{turns}&{urlencode({'model': name})}" if name else "" for name in names]
-    models = zip(names, TONES, hrefs, strict=False)
-    series = [Series(name or _("Unknown model"), tone, href=href) for name, tone, href in models]
+    series = [
+        Series(name or _("Unknown model"), tone, href=f"{turns}&{urlencode({'model': name})}" if name else "")
+        for name, tone in zip(names, TONES, strict=False)
+    ]
     points = []
     for part, sums in zip(overview.period.parts(), overview.spans.values(), strict=True):
         parts = [sums.sums.models.get(name, (0, 0))[0] for name in names]

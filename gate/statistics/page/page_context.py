@@ -167,24 +167,21 @@ def _build_cells(figures: Figures, addresses: RowAddresses | None, period: Perio
         return Cell(number(count), addresses.calls(period, segment=segment) if addresses and count else None)
 
     sign = "&" if words and "?" in words else "?"
+    timed = figures.get_number("latency_count")
+    p95 = _("p95 %(duration)s") % {"duration": duration(figures.p95_ms)} if timed else ""
     return [
         decisions(number(total)),
         *(
             decisions(number(count), count, format_share(count, total) if count else "", f"{sign}decision={decision}")
             for decision, count in figures.counts.items()
         ),
-        decisions(duration(figures.p50_ms), figures.get_number("latency_count"), _describe_p95(figures)),
+        decisions(duration(figures.p50_ms), timed, p95),
         decisions(tokens(figures.tokens), figures.get_number("token_count"), _describe_known(figures, "token_count")),
         decisions(format_cost(figures.cost_usd), note=_describe_known(figures, "cost_count", figures.failures)),
         calls(figures.get_number("failed_count"), "failed"),
         calls(figures.get_number("malformed_count"), "malformed"),
         decisions(number(unseen), unseen, more=f"{sign}unseen=on"),
     ]
-
-
-def _describe_p95(figures):
-    """Return the note with the 95th percentile of the latency."""
-    return _("p95 %(duration)s") % {"duration": duration(figures.p95_ms)} if figures.get_number("latency_count") else ""
 
 
 def _describe_known(figures, name, more=0):

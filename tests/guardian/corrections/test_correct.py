@@ -146,6 +146,9 @@ def test_the_form_opens_on_what_stands(as_operator):
     assert 'value="Drinks"' in again and re.search(r'id="id_contains"[^>]*>\s*tea</textarea>', again)
     filled = as_operator.get(f"{PAGE.replace('w1', 'w3')}?refuse=1&contains=green%0Atea&name=Green").content.decode()
     assert re.search(r'name="apply_to_future"[^>]*checked', filled) and "green\ntea" in filled
+    create_correction("w3", status="written", fact="Black tea.", reason="It is black.")
+    refused = as_operator.get(f"{PAGE.replace('w1', 'w3')}?refuse=1").content.decode()
+    assert re.search(r'name="fact"[^>]*>\s*Green tea\.<', refused)  # what was written, not what it should say
 
 
 def test_words_are_tried_with_what_they_just_miss(as_operator):

@@ -138,6 +138,7 @@ def test_a_download_has_every_row_with_its_agent(as_stranger, both, kind):
 def files(real_files, monkeypatch):
     """Agents have files on disk, which are settled at once; `make(number, moments)` is one with a session at each."""
     monkeypatch.setattr(read_cache, "SETTLED_NS", 0)
+    monkeypatch.setattr(merging, "LOOKING_MS", 60_000)  # a slow machine reads them all
     forget()
 
     def make(number, moments, **columns):
