@@ -28,6 +28,7 @@ from ledger.transcripts import origins, removal, reported_turns
 from openclaw_web.disk import room
 from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import size as in_words
+from search import changes as search
 
 from .agent_sources import AgentSources, build_file_part, build_transcript, note_unread, open_sources
 from .stages import consent as collect_consent
@@ -234,6 +235,7 @@ def _reimport_session(collection, agent, scratch_db, session_id, sources, totals
     )
     if result.is_changed:
         findings.forget_sessions(agent.db, [session_id])
+        search.forget_sessions(agent.db, [session_id])
     if collection.opted_out:  # the speaker of a line outside of the tree is unknown
         RejectedRecord.objects.using(agent.db).filter(session_id=session_id).update(raw_preview="")
     if result.held.count or result.moved:

@@ -26,6 +26,7 @@ from jobs.progress import Listener
 from ledger.models import ConversationTurn, Session
 from openclaw_web import clock
 from openclaw_web.errors import Refused
+from search import fill as search
 
 DAY_MS, HOUR_MS = 86_400_000, 3_600_000
 WEEKS_MS = 28 * DAY_MS
@@ -87,6 +88,7 @@ def judge(*, by: str, listener: Listener) -> None:
     redaction.redact(agent, redaction.Redaction(SCOPE, events[REDACTED].event_id, None), by=by)
     switches.set_capture(agent, is_on=True, since_ms=now - 14 * DAY_MS, by=by)
     capture.capture_agent(agent)
+    search.fill_all()
 
 
 def _judge_turns(by, listener):

@@ -10,8 +10,7 @@ from django.db.models import Min, Model, Q, QuerySet
 from artifacts import handles
 from artifacts.contents import content_types
 from artifacts.models import Artifact
-from artifacts.services import OUTPUT_KIND
-from artifacts.store import blobs, layout
+from artifacts.search_source import MOST_BYTES, NOT_IN_RECORDS, read_text
 from gate.models import GatePrompt, GateWindow, MemoryGateDecision
 from guardian.models import BehaviorCorrection, FileSnapshot, WorkspaceFile, WriteGuardianAudit
 from ledger.models import ConversationTurn
@@ -22,7 +21,6 @@ from openclaw_web.sqlite.fields import RowId
 from .documents import Document
 from .models import Source
 
-MOST_BYTES = 5_000_000  # of one artifact or output: of a longer one the first part is scanned
 Rows = QuerySet[Any, Any]
 
 
@@ -103,27 +101,14 @@ def _build_windows(_db, rows) -> Iterator[Document]:
 def _build_artifacts(_db, rows) -> Iterator[Document]:
     for row in rows:
         if content_types.is_text(row["content_type"]):
-            text = _read_text(handles.parse(row["handle"]))
+            text = read_text(handles.parse(row["handle"]))
             cut = max(0, row["bytes"] - MOST_BYTES)
             yield Document(row["handle"], text, row["session_id"], cut=cut, size=len(text))
-
-
-def _read_text(sha256):
-    """The first part of a content as text; empty when it cannot be read."""
-    parts, size = [], 0
-    for chunk in blobs.read_unchecked(layout.get_root(), sha256):
-        parts.append(chunk[: MOST_BYTES - size])
-        size += len(chunk)
-        if size >= MOST_BYTES:
-            break
-    return b"".join(parts).decode(errors="replace")
 
 
 SAID = ("candidate_fact", "reason", "raw_response")
 CORRECTED = ("original_candidate_fact", "corrected_candidate_fact", "correction_pattern", "rule_name")
 REPORTED = ("session_id", "turn_id", "candidate_fact", "reason")
-# Outputs of tools are scanned in their records, unless they are too long to be put back into them.
-NOT_IN_RECORDS = Q(record_id=None) | ~Q(kind=OUTPUT_KIND) | Q(bytes__gt=MOST_BYTES)
 TABLES = (
     Table(Source.DECISION, MemoryGateDecision, (*REPORTED, "raw_response"), _build_reported),
     Table(Source.WRITE, WriteGuardianAudit, REPORTED, _build_reported),

@@ -46,6 +46,7 @@ from .sqlite import failures, time_limits
 
 ROUTERS = (
     "agents.api",
+    "search.api",
     "collecting.api",  # before ledger.lists: two of its operations have that router
     "artifacts.api",
     "ledger.lists.api",

@@ -25,6 +25,7 @@ JOB_KINDS = {
     "guardian_new_facts": "guardian.runner.job.NEW_FACTS_JOB",
     "read_again": "collecting.read_again.JOB",
     "rolled_back_samples": "datasets.kinds.taken_back.JOB",
+    "search": "search.job.JOB",
     "signatures": "datasets.dedup.job.JOB",
     "gate_statistics": "gate.statistics.sums.JOB",
     "backup": "operations.backups.services.CREATE_JOB",
@@ -45,6 +46,14 @@ STORE_CHECKS = (
     *("findings.checks.CHECKS", "episodes.checks.CHECKS"),
     *("artifacts.checks.CHECKS", "datasets.exports.verification.CHECKS", "datasets.finding_values.checks.CHECKS"),
     "operations.checks.CHECKS",
+)
+
+# What is searched (search.sources.Source).
+SEARCH_SOURCES = (
+    *("ledger.search_source.RECORDS_SOURCE", "gate.search_source.DECISIONS", "guardian.search_source.WRITES"),
+    *("guardian.search_source.MEMORY_LINES", "guardian.search_source.FILE_LINES"),
+    *("artifacts.search_source.ARTIFACTS", "episodes.search_source.EPISODES", "datasets.search_source.SAMPLES"),
+    *("automation.search_source.JOBS", "automation.search_source.RUNS", "automation.search_source.TASKS"),
 )
 
 # Places beside the audit log that have the SHA-256 of a release's seal: they yield their words and what they have.

@@ -15,6 +15,7 @@ from . import capabilities
 from .declared_kinds import JOB_KINDS as JOB_KINDS
 from .declared_kinds import PROBLEM_KINDS as PROBLEM_KINDS
 from .declared_kinds import SEAL_PLACES as SEAL_PLACES
+from .declared_kinds import SEARCH_SOURCES as SEARCH_SOURCES
 from .declared_kinds import STORE_CHECKS as STORE_CHECKS
 from .disk import home, publication, reserve
 from .pages import proxy_headers
@@ -116,6 +117,7 @@ OWN_APPS = [
     "problems",
     "jobs",
     "agents",
+    "search",
     "artifacts",
     "ledger",
     "gate",

@@ -6,6 +6,7 @@ APPS = (
     "people",
     "problems",
     "jobs",
+    "search",
     "collecting",
     "automation",
     "operations",

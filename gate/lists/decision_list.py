@@ -42,6 +42,7 @@ FIELDS = file_columns(
 class DecisionFilters(AgentFilters):
     """The filters of the list of decisions."""
 
+    FINDS_WORDS = True
     ORDERS, DEFAULT = {"time": ("created_at", "place")}, "-time"
     OFFERED, TABLE, WORDS = {"model": "llm_model", "prompt": "prompt_version"}, "memory_gate_decisions", {}
     CHIPS = {"q": _("Reason or fact")}
@@ -52,7 +53,7 @@ class DecisionFilters(AgentFilters):
         "unseen": "only decisions whose gate saw no message of the user",
         "unmatched": "only decisions without a turn",
         "verdict": "only decisions that people judged so, judged at all, or did not judge",
-        "q": "words in the reason or the fact; a page searches for 100 ms",
+        "q": "words, phrases in quotes, `-without` and `pre*` in the reason or the fact",
     }
     q = forms.CharField(
         label=_("Search reasons and facts"),
@@ -89,7 +90,7 @@ def fits(agent, *, sort=DecisionFilters.DEFAULT, session="", q="", verdict="", *
     time_ms = SEARCH_MS if is_searched else 0
     order = get_order_columns(DecisionFilters.ORDERS, sort)
     listing = build_listing(rows, conditions, order=order, seeks=SEEKS, time_ms=time_ms)
-    return listing.narrow(list_context.build_text_condition(q)) if q else listing
+    return listing.narrow(list_context.build_text_condition(agent, q, "decision")) if q else listing
 
 
 DECISIONS = List(

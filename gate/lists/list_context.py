@@ -10,6 +10,8 @@ from agents.models import Agent
 from ledger.lists.session_list import read_titles
 from ledger.models import ConversationTurn
 from openclaw_web.lists.paging import Term
+from openclaw_web.sqlite.fields import IsAmong
+from search import narrow
 
 from ..recording import turn_matching
 
@@ -34,9 +36,12 @@ def build_session_term(agent: Agent, rows: QuerySet[Any], name: str) -> Term:
     return Term("session_id", "exact", names[0]) if len(names) == 1 else Term("session_id", "in", names)
 
 
-def build_text_condition(words: str) -> Q:
-    """Build the condition that the reason or the fact of a row contains these words."""
-    return Q(reason__icontains=words) | Q(candidate_fact__icontains=words)
+def build_text_condition(agent: Agent, words: str, source: str) -> Q:
+    """Build the condition that the reason or the fact of a row has these words; `source` is that of the search."""
+    keys = narrow.find_keys(agent.db, words, source)
+    if keys is None:  # without an index
+        return Q(reason__icontains=words) | Q(candidate_fact__icontains=words)
+    return Q(IsAmong(("id",), [key for _part, key in keys]))
 
 
 def read_beginnings(rows: QuerySet[Any], columns: Sequence[str]) -> QuerySet[Any, dict[str, Any]]:

@@ -56,6 +56,7 @@ FIELDS = file_columns(
 class AuditFilters(DayFilters):
     """The filters of the list of writes."""
 
+    FINDS_WORDS = True
     SEGMENTS = SEGMENTS
     ORDERS, DEFAULT = {"time": ("created_at", "place")}, "-time"
     HIDDEN = ("rule", "decision", "turn")
@@ -67,7 +68,7 @@ class AuditFilters(DayFilters):
         "rule": "id of a rule",
         "flagged": "only writes that a rule applies to",
         "unmatched": "only writes without a turn",
-        "q": "words in the fact or the reason; a page searches for 100 ms",
+        "q": "words, phrases in quotes, `-without` and `pre*` in the fact or the reason",
     }
     q = forms.CharField(
         label=_("Search facts and reasons"),
@@ -97,7 +98,7 @@ def fits(agent, *, sort=AuditFilters.DEFAULT, segment="", session="", q="", **cr
     filter_terms += [*build_terms(criteria, COLUMNS, moment="created_at"), *SEGMENTS.term(segment)]
     order = get_order_columns(AuditFilters.ORDERS, sort)
     listing = build_listing(rows, filter_terms, order=order, seeks=SEEKS, time_ms=SEARCH_MS if is_searched else 0)
-    return listing.narrow(list_context.build_text_condition(q)) if q else listing
+    return listing.narrow(list_context.build_text_condition(agent, q, "write")) if q else listing
 
 
 def _build_page_context(db, page):

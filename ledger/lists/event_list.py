@@ -12,11 +12,12 @@ from django.utils.translation import gettext_lazy as _
 from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.lists.declaration import PLAIN, TITLE, List, file_columns
 from openclaw_web.lists.paging import Listing, Term, build_listing, build_terms, get_order_columns
+from openclaw_web.sqlite.fields import IsAmong
 from openclaw_web.sqlite.json_columns import decode
+from search import narrow
 
 from ..collectors.records import read_facts
 from ..models import IS_COUNTED_ERROR, TranscriptEvent
-from ..transcripts import trimming
 from ..words import EVENT_WORDS
 from .agent_filters import COUNTED, AgentFilters
 from .session_list import SESSIONS, read_titles
@@ -25,7 +26,7 @@ from .turn_list import FIRST_CHARACTERS
 WINDOW = 1_000  # records are big: a search reads fewer of them than of other rows
 TEXT_WINDOW = 500  # records whose whole text one search reads
 LONGEST_READ = 16_000  # characters of a record that is read to say how it begins
-SEARCHED = _("Searches the start of long texts. Search inside a session to cover everything.")
+SEARCHED = _("Finds whole words, “phrases” and the beginning of words: pre*.")
 COLUMNS = {"kind": "kind", "tool": "tool_name", "model": "model", "failed": Term("is_failed", "exact", True)}
 READ = file_columns(
     TranscriptEvent,
@@ -37,6 +38,7 @@ FIELDS = (*READ, "record_id", "text")
 class EventFilters(AgentFilters):
     """The filters of the list of records."""
 
+    FINDS_WORDS = True
     ORDERS, DEFAULT = {"time": ("created_at", "place")}, "-time"
     HIDDEN = ("counted", "error")
     OFFERED = {"model": "model"}
@@ -45,10 +47,7 @@ class EventFilters(AgentFilters):
         "session": "only this session, in the order of its records",
         "failed": "only failed tool and model calls",
         "error": "only failed calls of this group of errors, without copies and repeated ones",
-        "q": (
-            f"words in the first {trimming.CAP:,} characters of the texts of a record, or in the first "
-            f"{trimming.RESULT_KEPT:,} characters of a tool result with more than {trimming.RESULT_CAP:,}"
-        ),
+        "q": "words, phrases in quotes, `-without` and `pre*`, as in the search",
     }
     q = forms.CharField(label=_("Search records"), required=False, max_length=200, help_text=SEARCHED)
     kind = forms.ChoiceField(label=_("Kind"), required=False, choices=EVENT_WORDS.items())
@@ -72,8 +71,10 @@ def fits(agent, *, sort=EventFilters.DEFAULT, session="", types=(), counted=Fals
         rows, order = rows.filter(session_id=session), (f"{'-' if sort.startswith('-') else ''}seq",)
     if error:  # as the index of errors has them
         rows = rows.filter(IS_COUNTED_ERROR, error_group=error)
-    # A record is JSON: there a quotation mark is written \", a new line \n.
-    words = orjson.dumps(values.get("q") or "").decode()[1:-1]
+    keys = narrow.find_keys(agent.db, values["q"], "record", session or None) if values.get("q") else None
+    rows = rows if keys is None else rows.filter(IsAmong(("session_id", "seq"), keys))
+    # Without an index. A record is JSON: there a quotation mark is written \", a new line \n.
+    words = orjson.dumps(values.get("q") or "").decode()[1:-1] if keys is None else ""
     conditions = build_terms(values, COLUMNS, moment="created_at") + (
         [Term("event_json", "icontains", words)] if words else []
     )

@@ -11,6 +11,8 @@ from django.utils.translation import gettext_lazy as _
 from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.lists.declaration import NAMED, PLAIN, TITLE, List, file_columns
 from openclaw_web.lists.paging import Listing, Term, build_listing, build_terms, get_order_columns
+from openclaw_web.sqlite.fields import IsAmong
+from search import narrow
 
 from ..models import ConversationTurn, TranscriptEvent
 from ..words import ANSWER_WORDS, DELIVERY_WORDS
@@ -25,7 +27,6 @@ COLUMNS = {
     "errors": Term("error_count", "gt", 0),
     "answer": "answer_state",
     "delivery": "delivery",
-    "q": "user_message_content__icontains",
 }
 READ = file_columns(
     ConversationTurn,
@@ -39,13 +40,14 @@ FIELDS = (*READ, "user", "reply")
 class TurnFilters(AgentFilters):
     """The filters of the list of turns."""
 
+    FINDS_WORDS = True
     ORDERS, DEFAULT = {"time": ("created_at", "place")}, "-time"
     HIDDEN = ("counted",)
     OFFERED = {"model": "model"}
     CHIPS = AgentFilters.CHIPS | {"q": _("Message"), "slow": _("Minimum duration")}
     DESCRIPTIONS = AgentFilters.DESCRIPTIONS | {
         "session": "only this session, in the order of its records",
-        "q": "words in the messages of the user",
+        "q": "words, phrases in quotes, `-without` and `pre*` in the messages of the user",
         "tool": "only turns that called this tool",
         "errors": "only turns with a failed tool or model call",
         "answer": "what is unusual about the answer",
@@ -80,6 +82,12 @@ def fits(agent, *, sort=TurnFilters.DEFAULT, session="", branches=False, slow=No
         rows, order = rows.filter(session_id=session), (f"{'-' if sort.startswith('-') else ''}turn_number",)
     rows = rows.exclude(answer_state="") if values.get("answer") else rows  # as the index of unusual answers says it
     conditions = build_terms(values, COLUMNS, moment="created_at")
+    if text := values.get("q"):
+        keys = narrow.find_keys(agent.db, f"{text} kind:user", "record", session or None)
+        if keys is None:  # without an index
+            conditions.append(Term("user_message_content", "icontains", text))
+        else:
+            rows = rows.filter(IsAmong(("session_id", "first_seq"), keys))
     conditions += [Term("latency_ms", "gte", round(slow * 1000))] if slow else []
     listing = build_listing(rows, conditions, order=order)
     if not branches and listing.condition is None:

@@ -4,13 +4,20 @@ A search reads a window of records, and reports that. Words are searched in whol
 and in long texts of which a row has the beginning.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 
-import orjson
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from openclaw_web.errors import Refused
+from openclaw_web.sqlite.fields import IsAmong
 from openclaw_web.sqlite.json_columns import decode
+from search import narrow
+from search.query import parse
+from search.sources import list_texts
+from search.words import fold
 
 from ..collectors.records import Facts, read_facts
 from ..outputs import stashed_outputs as outputs
@@ -76,14 +83,19 @@ class RecordFilter:
             return False
         return self.kind != "memory" or any(map(writes_memory, record_facts.calls))
 
+    @property
+    def query(self):
+        """The words as a query of the search; None where there are only signs."""
+        return _parse(self.find)
+
     def has_words(self, record_facts: Facts) -> bool:
-        """Whether all of the words are somewhere in the texts of a record."""
-        arguments = (orjson.dumps(call.arguments, default=str).decode() for call in record_facts.calls)
-        names = (call.name for call in record_facts.calls)
-        text = "\n".join(
-            (record_facts.text, record_facts.thinking, record_facts.error or "", *names, *arguments)
-        ).casefold()
-        return all(word in text for word in self.find.casefold().split())
+        """Whether the texts of a record have the words; signs alone are looked for as they are."""
+        calls = (text for call in record_facts.calls for text in (call.name, *list_texts(call.arguments)))
+        texts = {"text": record_facts.text, "thinking": record_facts.thinking, "call": "\n".join(calls)}
+        texts["error"] = record_facts.error or ""
+        if self.query is None:
+            return any(self.find.strip() in text for text in texts.values())
+        return bool(self.query.find_fields({name: fold(text) for name, text in texts.items()}))
 
 
 @dataclass(slots=True)
@@ -150,14 +162,20 @@ def _is_memory_file(path):
 
 def _search(records, record_filter, columns, start, *, backwards):
     """`(hits in reading order, the last place that was read, whether it was the end)`."""
+    condition, seqs = record_filter.condition, None
+    if record_filter.find and record_filter.query:
+        session = records.session
+        keys = narrow.find_keys(session._state.db, record_filter.find, "record", session.id, is_compared=False)
+        seqs = keys if keys is None else [seq for _session_id, seq in keys]
+        condition &= Q() if seqs is None else Q(IsAmong(("seq",), seqs))
     last = 0 if backwards else records.session.record_count - 1
-    window = WINDOW if record_filter.reads_texts else FAR
+    window = WINDOW if record_filter.reads_texts and seqs is None else FAR
     end = max(start - window, 0) if backwards else min(start + window, last)
     hits, at, texts = [], start, _Texts(records.session, record_filter)
     while len(hits) < SIZE:
         limit = BATCH if record_filter.reads_texts else SIZE
         read, until = (records.before, {"since": end}) if backwards else (records.after, {"until": end})
-        batch = read(at, limit, *columns, only=record_filter.condition, **until)
+        batch = read(at, limit, *columns, only=condition, **until)
         for number, row in enumerate(batch):
             at = row["seq"]
             if not record_filter.reads_texts or texts.fit(row, batch[number:]):
@@ -167,6 +185,12 @@ def _search(records, record_filter, columns, start, *, backwards):
         if len(batch) < limit:
             return hits, end, end == last
     return hits, at, False
+
+
+@lru_cache(64)
+def _parse(text):
+    with suppress(Refused):
+        return parse(text)
 
 
 class _Texts:

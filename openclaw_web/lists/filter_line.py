@@ -71,7 +71,7 @@ def spell(filters: ListFilters) -> str:
     for name in sorted(filters.chosen, key=lambda name: name == SEARCH):
         text, form_field = str(filters.data[name]).strip(), filters.fields[name]
         if name == SEARCH:
-            parts.append(text if _is_plain(text, filters) else _quote(text))
+            parts.append(_spell_search(text, filters))
         elif isinstance(form_field, forms.BooleanField):
             parts.append(name)
         else:
@@ -119,6 +119,8 @@ def _read_parts(filters, line):
                 values[name] = text
         elif word in names and isinstance(filters.fields[word], forms.BooleanField):
             values[word] = "on"
+        elif filters.FINDS_WORDS and not name:
+            words.append(part[0])
         elif part["minus"]:
             sentence = _("Rows with “%(word)s” cannot be left out. To search for the minus too, put it in quotes.")
             problems.append(sentence % {"word": _unquote(part["minus"][1:])})
@@ -175,6 +177,13 @@ def _list_values(filters, name):
 
 def _get_sign(form_field):
     return "" if isinstance(form_field, forms.BooleanField) else ">" if isinstance(form_field, NUMBERS) else ":"
+
+
+def _spell_search(text, filters):
+    """The words of a search: as they are where they are read back like that, else in quotes."""
+    if filters.FINDS_WORDS:
+        return text if _read_parts(filters, text) == ({SEARCH: text}, []) else f"{SEARCH}:{_quote(text)}"
+    return text if _is_plain(text, filters) else _quote(text)
 
 
 def _is_plain(text, filters):

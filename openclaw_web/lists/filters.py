@@ -94,6 +94,7 @@ class ListFilters(forms.Form):
     HIDDEN: tuple[str, ...] = ()  # filters that only links set
     PLACE: tuple[str, ...] = ()  # fields that say which list it is: clearing the filters keeps them
     SEGMENTS: segments.Segments | None = None  # parts of the list; a page without filters shows the first
+    FINDS_WORDS = False  # whether `q` is a query of the search, with “phrases”, -without and pre*
     DESCRIPTIONS: dict[str, str] = {}  # of fields, in the documentation of the API
     CHIPS: dict[str, Any] = {}  # names in chips for fields whose labels are no nouns, such as "Search titles"
     offered: dict[str, list[tuple[str, str]]] = {}  # values and words that a field of free text offers

@@ -237,6 +237,35 @@ def build_menus(request, path=""):
     )
 
 
+# What people want to do, with the page where it is done.
+ACTIONS = (
+    (_("Judge the next sample"), Page("datasets:review", "", "labeller")),
+    (_("Undo a write to a memory file"), Page("guardian:audit_list", "")),
+    (_("Export training files"), Page("datasets:export_list", "")),
+    (_("Create a dataset or a release"), Page("datasets:dataset_list", "")),
+    (_("Import an OpenClaw folder"), Page("collecting:folder_choose", "", "admin")),
+    (_("Create a backup"), Page("operations:backup_list", "", "operator")),
+    (_("Compare the store with its sources"), Page("operations:doctor", "", "operator")),
+    (_("Invite a person"), Page("people:invitation_list", "", "admin")),
+    (_("Create an API token"), Page("people:token_list", "")),
+)
+MOST_FOUND = 6
+
+
+def find_pages(user, text):
+    """Find pages and actions by words of their names, as `Link`; without words, all actions."""
+    rooms = _list_rooms(settings.DISABLED)
+    pages = [(page.label, page) for room in rooms for tab in (*room.tabs, room.gear) for page in tab]
+    actions = [(label, page) for label, known in ACTIONS for page in _list_pages(settings.DISABLED, (known,))]
+    terms = text.casefold().split()
+    links = [
+        Link(str(label), page.address, "")
+        for label, page in ([*pages, *actions] if terms else actions)
+        if user.has_role(page.role) and all(word in str(label).casefold() for word in terms)
+    ]
+    return links[:MOST_FOUND]
+
+
 def _find_page(rooms, path):
     """Return the page that a path belongs to, without the agent of the path; None for addresses that no page has."""
     best, length = None, 0

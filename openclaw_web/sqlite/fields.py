@@ -3,14 +3,17 @@
 Options of a field beyond its type never cause a migration.
 """
 
+from collections.abc import Sequence
 from enum import Enum
 from typing import Any
 
+import orjson
 from django.db import models
 from django.db.models.expressions import Expression
 from django.utils.functional import Promise
 
 from .. import sentences
+from . import dialect
 
 Label = str | Promise
 
@@ -234,6 +237,22 @@ class RowId(Expression):
     def as_sql(self, compiler, connection):
         """SQL such as `"conversation_turns".rowid`."""
         return f"{compiler.quote_name_unless_alias(self.alias)}.rowid", []
+
+
+class IsAmong(models.Func):
+    """Whether a row is among some: by one column and its values, or by two and pairs."""
+
+    output_field = models.BooleanField()
+
+    def __init__(self, columns: Sequence[str], keys: Sequence[Any]):
+        super().__init__(*columns, keys=orjson.dumps(keys).decode())
+
+    def as_sql(self, compiler, connection, **_more):
+        """SQL such as `("t"."id") IN (SELECT value FROM json_each(%s))`."""
+        names = ", ".join(compiler.compile(column)[0] for column in self.source_expressions)
+        count = len(self.source_expressions)
+        items = ", ".join(dialect.json_item("value", place) for place in range(count)) if count > 1 else "value"
+        return f"({names}) IN (SELECT {items} FROM json_each(%s))", [self.extra["keys"]]  # noqa: S608 - of columns
 
 
 class Constant(Expression):

@@ -12,7 +12,7 @@ from django.db.utils import DatabaseErrorWrapper
 
 BUSY_SECONDS = 5
 # Raises Django's exceptions, so that callers need not know sqlite3.
-_wrap_errors = DatabaseErrorWrapper(SimpleNamespace(Database=sqlite3, errors_occurred=False))
+raise_as_django = DatabaseErrorWrapper(SimpleNamespace(Database=sqlite3, errors_occurred=False))
 
 
 def file_uri(file: Path, mode: str = "rw") -> str:
@@ -33,7 +33,7 @@ def open_database(
     seconds.
     """
     name = file_uri(file, mode) + ("&immutable=1" if is_still else "")
-    with _wrap_errors, closing(sqlite3.connect(name, uri=True, timeout=timeout, isolation_level=None)) as database:
+    with raise_as_django, closing(sqlite3.connect(name, uri=True, timeout=timeout, isolation_level=None)) as database:
         yield database
 
 

@@ -291,6 +291,10 @@ REVIEW = {
         _("Check signatures every"),
         _("Creates the signatures that samples lack; exports find duplicates by them. 0 = at each export."),
     ),
+    "schedule.searchMinutes": number(1, 0, 10_080, _("minutes")).with_words(
+        _("Add new texts to the search every"),
+        _("0: never. The search then says what it lacks."),
+    ),
     "schedule.findingsScanMinutes": number(5, 0, 10_080, _("minutes")).with_words(
         _("Scan for personal data and secrets every"),
         _("Scans texts that were imported or changed since the last scan. 0 = never."),

@@ -27,6 +27,7 @@ NUMBERS = {
     "schedule.exchangeMinutes": (0, 10_080),
     "schedule.releaseCheckHours": (0, 720),
     "schedule.notifyMinutes": (0, 1440),
+    "schedule.searchMinutes": (0, 10_080),
     "schedule.signatureMinutes": (0, 10_080),
     "writeGuardian.handOverSeconds": (10, 3600),
     "writeGuardian.steps": (1, 50),

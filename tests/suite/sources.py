@@ -15,6 +15,7 @@ ORDER = [
     "problems",
     "jobs",
     "agents",
+    "search",
     "artifacts",
     "ledger",
     "gate",

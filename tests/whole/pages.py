@@ -206,6 +206,7 @@ ROWS = (
     Page("jobs:job_detail", "viewer", "/operations/jobs/{job}/", "{job_name}", 3, ONE),
     Page("jobs:job_list", "viewer", "/operations/jobs/", "Jobs", 6, PLAIN, on="jobs"),
     part("jobs:job_notice", "viewer", "/operations/jobs/{job}/notice/", 3, ONE, "what a notice asks for"),
+    Page("search:search", "viewer", "/search/?q=import", "Search", 40, ONE),
     Page("ledger:error_list", "viewer", "/errors/", "Errors", 10, PLAIN, on="errors", is_counted=True),
     Page(
         "ledger:event_list",

@@ -52,23 +52,23 @@ def find_key_problems(page):
     if facts["rows"]:
         yield from (f"does not list {key} for its rows" for key in ROW_KEYS - listed)
     if facts["search"]:
-        page.keyboard.press("/")
+        page.keyboard.press("f")
         focused = page.evaluate("document.activeElement.matches('main input[type=search]')")
         if not focused:
-            yield "has a search field that / does not lead to"
+            yield "has a search field that f does not lead to"
 
 
 def test_a_page_without_rows_lists_no_keys_of_rows(full, page):
     page.goto(full.address + PAGES["people:settings"].address)
     page.keyboard.press("?")
-    assert page.locator("#keys dt:visible").all_inner_texts() == ["/", "?"]
+    assert page.locator("#keys dt:visible").all_inner_texts() == ["/", "f", "?"]
 
 
 def test_the_key_of_the_search_shows_a_field_that_is_folded_away(full, page):
     page.goto(f"{full.address}/agents/main/artifacts/{full.facts['artifact']}/")
     pattern = page.get_by_label("Pattern", exact=True)
     assert not pattern.is_visible()
-    page.keyboard.press("/")
+    page.keyboard.press("f")
     assert pattern.is_visible() and pattern.evaluate("field => field === document.activeElement")
     page.keyboard.type("/?j")  # whoever types presses no keys of the page
     assert pattern.input_value() == "/?j" and not page.locator("#keys").is_visible()

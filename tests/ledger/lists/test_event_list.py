@@ -54,7 +54,7 @@ def test_it_says_what_words_are_looked_for_in(client, session):
     record(session, 1)
     page = get_text(client.get(ADA))
     assert re.search(r'<input type="search" name="q"[^>]* aria-describedby="id_q_help">', page)
-    assert re.search(r'<p class="[^"]*" id="id_q_help">[^<]*Searches the start of long texts', page)
+    assert re.search(r'<p class="[^"]*" id="id_q_help">[^<]*Finds whole words', page)
 
 
 def test_quotation_marks_of_the_format_are_no_words(client, session):

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ledger.lists.event_list import EventFilters
+from ledger.lists.session_list import SessionFilters
 from ledger.lists.turn_list import TurnFilters
 from openclaw_web.lists.filter_line import build_line, read_line
 
@@ -17,7 +18,6 @@ TEXTS = st.one_of(
     ).map(" ".join),
     st.integers(150, 200).map(lambda count: '"\\' * (count // 2)),
 )
-NO_MINUS = "cannot be left out. To search for the minus too, put it in quotes."
 SWITCHES = st.sampled_from([None, "on"])
 NUMBERS = st.sampled_from([None, "0.5", "1e3", "12", "0.10"])
 FILTERS = {
@@ -60,15 +60,16 @@ def test_every_line_is_read_and_what_was_understood_is_spelled(text):
     ("text", "address"),
     [
         ("", {}),
-        ('model:gpt cost>0.1 error "no connection"', {"model": "gpt", "cost": "0.1", "q": "error no connection"}),
+        ('model:gpt cost>0.1 error "no connection"', {"model": "gpt", "cost": "0.1", "q": 'error "no connection"'}),
         ("COST:0.1 tokens>=5", {"cost": "0.1", "tokens": "5"}),
         ("errors branches:yes", {"errors": "on", "branches": "on"}),
-        ('"errors" found', {"q": "errors found"}),
+        ('"errors" found', {"q": '"errors" found'}),
+        ("-word kept", {"q": "-word kept"}),
         ("answer:silent", {"answer": "silent"}),
         ('answer:"silent Reply"', {"answer": "silent"}),
         ("answer：silent 没有连接", {"answer": "silent", "q": "没有连接"}),
         ("from:2026-02-21 to:2026-02-28", {"from": "2026-02-21", "to": "2026-02-28"}),
-        ('"-v" - a->b "http://x"', {"q": "-v - a->b http://x"}),
+        ('"-v" - a->b "http://x"', {"q": '"-v" - a->b "http://x"'}),
         (r'model:"a \"b\" \\c" C:\new', {"model": r'a "b" \c'}),
         ('model:"not closed', {"model": "not closed"}),
         ("q:words more", {"q": "words more"}),
@@ -84,16 +85,6 @@ def test_a_line_means(text, address):
     [
         ("tol:exec failed", "There is no filter “tol”. Did you mean “tool”?", {"failed": "on"}),
         ("http://x", "There is no filter “http”. To search for it, put it in quotes.", {}),
-        (
-            "-word kept",
-            "Rows with “word” cannot be left out. To search for the minus too, put it in quotes.",
-            {"q": "kept"},
-        ),
-        (
-            '-"two words"',
-            "Rows with “two words” cannot be left out. To search for the minus too, put it in quotes.",
-            {},
-        ),
         ("kind:usr", "“kind” has no value “usr”. Did you mean “user”?", {}),
         ("failed:no", "“failed” has no value: write the name alone.", {}),
         ("tool:", "There is no value after “tool”.", {}),
@@ -108,12 +99,23 @@ def test_what_is_not_understood_is_said_and_the_rest_holds(text, sentence, rest)
     assert read(text, EventFilters, sort="time", page="2") == ({"sort": "time", **rest}, [sentence])
 
 
+@pytest.mark.parametrize(
+    ("text", "word", "rest"), [("-word kept", "word", {"q": "kept"}), ('-"two words"', "two words", {})]
+)
+def test_a_list_whose_search_knows_no_minus_says_so(text, word, rest):
+    problem = f"Rows with “{word}” cannot be left out. To search for the minus too, put it in quotes."
+    assert read(text, SessionFilters) == (rest, [problem])
+
+
 @pytest.mark.django_db
 def test_a_line_leads_to_the_address_of_its_filters(as_admin, ada):
     page = as_admin.get("/agents/ada/turns/", {"filter": 'errors cost>0.1 "no connection"', "sort": "time"})
-    assert (page.status_code, page.url) == (302, "/agents/ada/turns/?q=no+connection&cost=0.1&errors=on&sort=time")
+    assert (page.status_code, page.url) == (
+        302,
+        "/agents/ada/turns/?q=%22no+connection%22&cost=0.1&errors=on&sort=time",
+    )
     page = as_admin.get(page.url)
-    assert page.context["line"].text == "cost>0.1 errors no connection"
+    assert page.context["line"].text == 'cost>0.1 errors "no connection"'
     assert as_admin.get("/agents/ada/turns/", {"filter": "errors", "format": "csv"}).url.endswith(
         "?errors=on&format=csv"
     )

@@ -52,8 +52,11 @@ def test_it_works(tmp_path):
     for file, names in FILLED.items():
         for name in names:
             assert count(home, file, name), (file, name)
+    assert run(home, "search", "rebuild")[0] == 0
+    assert len(list(home.rglob("search.sqlite"))) == 3
     made = run_backup(home, "create", "--with-exports")
     run_backup(new, "restore", made["backup"]["path"])
+    assert not list(new.rglob("search.*"))
     old_rows, new_rows = read_tables(home), read_tables(new)
     assert new_rows.keys() == old_rows.keys()
     assert not [table for table in old_rows if new_rows[table] != old_rows[table]]

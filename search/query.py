@@ -1,0 +1,204 @@
+"""A query as it is typed: words, "phrases", -without, pre*, and filters such as `agent:ada`.
+
+What a term finds is decided here, by the text itself: the index only names texts that may have its words. A term is one
+or more words side by side; `gpt-5.6` has three.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from django.utils.translation import gettext as _
+
+from openclaw_web.errors import Refused
+from openclaw_web.sqlite import word_index
+
+from . import words
+
+LONGEST = 1_000  # characters of a query
+MOST_ENTRIES = 64  # of the index, that one query asks for
+FILTERS = ("agent", "tool", "channel", "model", "kind", "before", "after")
+PART = re.compile(
+    rf'(?P<minus>-)?(?:(?P<name>{"|".join(FILTERS)})[:：](?P<value>"[^"]*"?|\S*)|"(?P<phrase>[^"]*)"?|(?P<word>\S+))',
+    re.I,
+)
+GAP = re.compile(f"[^{words.LETTERS}]*")
+LETTER = re.compile(f"[{words.LETTERS}]")
+FIRST, LAST = 0, word_index.LATEST  # moments of a query without days, in seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """Words side by side; with `is_prefix` the last one may go on."""
+
+    parts: tuple[str, ...]
+    is_prefix: bool = False
+
+    def find(self, text: str, start: int = 0) -> tuple[int, int] | None:
+        """Find the first place of the term in a folded text: where it begins and ends."""
+        place = text.find(self.parts[0], start)
+        while place >= 0:
+            if end := self._match(text, place):
+                return place, end
+            place = text.find(self.parts[0], place + 1)
+        return None
+
+    def _match(self, text, place):
+        """The end of the term that begins at a place; 0 when none does."""
+        last = len(self.parts) - 1
+        for number, part in enumerate(self.parts):
+            if number:
+                place = GAP.match(text, place).end()  # type: ignore[union-attr] - it matches anywhere
+                if not text.startswith(part, place):
+                    return 0
+            end = place + len(part)
+            if not words.is_unspaced(part):  # the neighbours of a word are no letters
+                goes_on = end < len(text) and _is_spaced(text[end]) and not (self.is_prefix and number == last)
+                if goes_on or (place and _is_spaced(text[place - 1])):
+                    return 0
+            place = end
+        return place
+
+
+def _is_spaced(sign):
+    """Whether a character is a letter of a word that has blanks around it."""
+    if sign.isascii():
+        return sign.isalnum()
+    return bool(LETTER.match(sign)) and not words.is_unspaced(sign)
+
+
+@dataclass(slots=True)
+class Query:
+    """A parsed query: what a text must have, what it must not have, and the filters of its row.
+
+    `since` and `until` are moments in seconds, both included: `after:` includes its day, `before:` does not.
+    """
+
+    text: str
+    terms: list[Term] = field(default_factory=list)
+    without: list[Term] = field(default_factory=list)
+    filters: dict[str, str] = field(default_factory=dict)
+    since: int = FIRST
+    until: int = LAST
+
+    @property
+    def match(self) -> str:
+        """The expression of all texts that may fit, for the index."""
+        entries: dict[str, None] = {}
+        for term in self.terms:
+            for number, part in enumerate(term.parts):
+                is_start = self._is_start(term, number)
+                entries |= dict.fromkeys(word_index.quote(entry, is_start) for entry in words.list_entries(part))
+        if len(entries) > MOST_ENTRIES:
+            raise Refused(_("This search has too many words. Use at most %(most)s.") % {"most": MOST_ENTRIES})
+        return word_index.join_all(list(entries))
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every text with the entries of the query has the query itself."""
+        terms = [*self.terms, *self.without]
+        return all(len(term.parts) == 1 and len(words.list_entries(term.parts[0])) == 1 for term in terms)
+
+    @property
+    def match_without(self) -> list[str]:
+        """The expressions of what a text must not have, where one entry tells."""
+        single = [(term, words.list_entries(term.parts[0])) for term in self.without if len(term.parts) == 1]
+        return [word_index.quote(entries[0], self._is_start(term, 0)) for term, entries in single if len(entries) == 1]
+
+    @staticmethod
+    def _is_start(term, number):
+        """Whether entries of the index begin with a part of a term."""
+        part = term.parts[number]
+        return (term.is_prefix and number == len(term.parts) - 1) or (words.is_unspaced(part) and len(part) == 1)
+
+    def find_fields(self, texts: dict[str, str]) -> dict[str, bool]:
+        """Return which of these folded texts have a term, each with whether all terms stand there side by side.
+
+        Empty unless all of them together have each term, and none that they must not have.
+        """
+        fields: dict[str, bool] = {}
+        for term in self.terms:
+            with_term = [name for name, text in texts.items() if term.find(text)]
+            if not with_term:
+                return {}
+            fields |= dict.fromkeys(with_term, len(self.terms) == 1)
+        if any(term.find(text) for term in self.without for text in texts.values()):
+            return {}
+        if len(self.terms) > 1:
+            parts = tuple(part for term in self.terms for part in term.parts)
+            whole = Term(parts, self.terms[-1].is_prefix)
+            fields = {name: whole.find(texts[name]) is not None for name in fields}
+        return fields
+
+    def find_places(self, folded: str) -> Iterator[tuple[int, int]]:
+        """Yield the places of all terms in a folded text, by term."""
+        for term in self.terms:
+            start = 0
+            while place := term.find(folded, start):
+                yield place
+                start = place[1]
+
+
+def parse(text: str) -> Query:
+    """Read a query as it was typed.
+
+    Raises Refused, with a sentence for whoever typed it, when it has no word to search for or a filter without sense.
+    """
+    if len(text) > LONGEST:
+        raise Refused(_("A search has at most %(most)s characters.") % {"most": f"{LONGEST:,}"})
+    query = Query(text.strip())
+    for part in PART.finditer(text):
+        if part["name"]:
+            _read_filter(query, part["name"].lower(), part["value"].strip('"'))
+            continue
+        word = part["phrase"] if part["phrase"] is not None else part["word"]
+        parts = tuple(words.split(words.fold(word)))
+        is_prefix = part["word"] is not None and word.endswith("*") and bool(parts) and not words.is_unspaced(parts[-1])
+        if parts:
+            (query.without if part["minus"] else query.terms).append(Term(parts, is_prefix))
+    if not query.terms:
+        raise Refused(_("Enter a word to search for. Signs, and words with a minus, are not enough."))
+    return query
+
+
+def _read_filter(query, name, value):
+    if name not in ("before", "after"):
+        query.filters[name] = value
+        return
+    try:
+        moment = int(datetime.strptime(value, "%Y-%m-%d").replace(tzinfo=UTC).timestamp())
+    except ValueError:
+        raise Refused(_("Write days like 2026-02-21.")) from None
+    if name == "before":
+        query.until = moment - 1
+    else:
+        query.since = moment
+
+
+def mark(query: Query, text: str, length: int) -> list[tuple[str, bool]]:
+    """Cut the part of a text around the first place of the query: pieces, each with whether a term stands there."""
+    folded = words.fold(text)
+    places = sorted(query.find_places(folded))
+    if len(folded) != len(text):
+        origins = _find_origins(text, folded)
+        places = [(origins[start], origins[end - 1] + 1) for start, end in places] if origins else []
+    first = max(0, places[0][0] - length // 4) if places else 0
+    last, at, pieces = min(len(text), first + length), first, [("…", False)] if first else []
+    for start, end in places:
+        if at <= start < last:
+            pieces += [(text[at:start], False), (text[start:end], True)]
+            at = end
+    pieces += [(text[at:last], False), ("…" if last < len(text) else "", False)]
+    return [piece for piece in pieces if piece[0]]
+
+
+def _find_origins(text, folded):
+    """The place in a text of each character of its folded form; none where characters were put together."""
+    origins, letters = [], []
+    for place, sign in enumerate(text):
+        letter = words.fold(sign) if not unicodedata.combining(sign) else sign
+        origins += [place] * len(letter)
+        letters.append(letter)
+    return origins if "".join(letters) == folded else []
