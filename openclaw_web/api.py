@@ -74,6 +74,7 @@ ROUTERS = (
     "jobs.api",
     "datasets.exports.api",
     "datasets.releases.api",
+    "operations.chain.api",
     "operations.backups.api",
     "operations.retention.api",
     "operations.doctor.api",

@@ -5,6 +5,7 @@ from problems import views as problems
 
 from .artifact_gc import views as artifact_gc
 from .backups import views as backups
+from .chain import views as chain
 from .checkpoints import views as checkpoints
 from .doctor import views as doctor
 from .lint import views as lint
@@ -18,6 +19,8 @@ urlpatterns = [
     path(
         "agents/<str:agent>/sessions/<str:session_id>/checkpoints/", checkpoints.checkpoint_make, name="checkpoint_make"
     ),
+    *agent_paths("chain/<str:kind>/<anything:key>/", chain.chain, name="chain"),
+    path("chain/", chain.chain_find, name="chain_find"),
     path("operations/", problems.system, name="system"),
     path("operations/needs/", problems.system_needs, name="system_needs"),
     path("operations/artifacts/", artifact_gc.artifact_store, name="artifact_store"),

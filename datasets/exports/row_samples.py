@@ -171,6 +171,16 @@ def read_rows_of(export_id: str, sample_id: str) -> list[tuple[str, int]] | None
         return None
 
 
+def read_samples_of(export_id: str, side: str, row: int, sample_ids: Iterable[str]) -> list[str]:
+    """Those of some samples that a row of an export teaches; none when the export has no index."""
+    entries = array("Q")
+    with suppress(OSError):
+        entries.frombytes(find_index(export_id).read_bytes())
+    place = row << SIDE_BITS | SIDES.index(side)
+    hashes = {entry >> SHIFT for entry in entries if entry & ((1 << SHIFT) - 1) == place}
+    return [sample_id for sample_id in sample_ids if _hash_id(sample_id) in hashes] if hashes else []
+
+
 class _EntryFile:
     """The entries of an index, read one by one."""
 

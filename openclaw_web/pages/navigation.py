@@ -61,7 +61,7 @@ ROOMS = (
         _("Today"),
         "home",
         (
-            (Page("overview:overview", _("Today")),),
+            (Page("overview:overview", _("Today"), below=("/search/",)),),
             (Page("automation:cron_list", _("Scheduled tasks")),),
             (Page("automation:subagent_list", _("Sub-agents")),),
             (Page("automation:background_list", _("Background")),),
@@ -92,7 +92,7 @@ ROOMS = (
         (
             (Page("overview:memory_list", _("Files"), of_agent="MEMORY.md/"),),
             (
-                Page("gate:decision_list", _("Decisions and writes"), below=("/verdicts/", "/judge/")),
+                Page("gate:decision_list", _("Decisions and writes"), below=("/verdicts/", "/judge/", "/chain/")),
                 Page("guardian:audit_list", _("Writes"), below=OF_WRITES, is_view=True),
                 Page("gate:statistics", _("Statistics")),
                 Page("gate:call_list", _("Calls")),

@@ -27,6 +27,7 @@ def test_keys_lead_from_any_page_to_a_text(full):
     expect(answers.first).not_to_be_visible()
     page.keyboard.press("Control+k")
     expect(field).to_be_focused()
+    page.keyboard.type("flour")
     page.keyboard.press("Enter")
     page.wait_for_url("**/search/?q=flour")
     hit = page.locator(".hit a").first
