@@ -60,6 +60,7 @@ ROUTERS = (
     "guardian.api",
     "guardian.corrections.api",
     "guardian.detail.api",
+    "guardian.told.api",
     "guardian.rollbacks.api",
     "guardian.handover.api",
     "guardian.runner.api",

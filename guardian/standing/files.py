@@ -132,7 +132,7 @@ def find_newest_report(agent: Agent) -> PromptFiles | None:
     prompts = sorted(filter(None, (_read_prompt(agent, *row) for row in rows)), key=itemgetter(0), reverse=True)
     for at, session_id, session_key, report_id in prompts[:REPORTS_READ]:
         report = PromptReport.objects.using(agent.db).filter(id=report_id).first()
-        files = dict(_read_entries(report.report)) if report else {}
+        files = read_report_files(report.report) if report else {}
         if not ALWAYS_LISTED.isdisjoint(files):
             return PromptFiles(at, session_id, session_key, files)
     return None
@@ -191,6 +191,11 @@ def _find_prompt(agent, metadata):
     workspace = prompt.get("workspace")
     is_elsewhere = bool(workspace and agent.reported_workspace and workspace != agent.reported_workspace)
     return None if is_elsewhere or prompt.get("isSandboxed") else prompt
+
+
+def read_report_files(report: dict[str, Any]) -> dict[str, FileEntry]:
+    """Return the files of a report about a prompt, by name."""
+    return dict(_read_entries(report))
 
 
 def _read_entries(report: dict[str, Any]):

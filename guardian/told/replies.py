@@ -1,0 +1,76 @@
+"""Which replies repeat a line: six words of it in a row, or a number or a name of it beside another word."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agents.models import Agent
+from openclaw_web.errors import Refused
+from search import find, query, words
+
+from .contexts import Reach
+
+IN_A_ROW = 6  # words; of scripts without spaces, characters
+MOST_TERMS, MOST_HITS = 12, 100
+NUMBER = re.compile(r"\d[\d.,:/-]*\d|\d{3,}")
+NAME = re.compile(r"(?<![.!?\w] )(?<!^)(?<!^[-*] )\b[A-Z][\w'-]{2,}")
+SHORTEST_WORD = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A reply that repeats a line, and whether its turn is known or thought to have had the line."""
+
+    hit: find.Hit
+    is_told: bool
+
+    @property
+    def session_id(self) -> str:
+        return str(self.hit.item.facts["session_id"])
+
+    @property
+    def turn_number(self) -> int | None:
+        return self.hit.item.facts["turn_number"]  # type: ignore[no-any-return]
+
+
+def find_replies(agent: Agent, lines: Sequence[str], reach: Reach) -> list[Reply]:
+    """Return the replies that repeat one of the lines since it stood, the newest first."""
+    told = {(each.turn.session_id, each.turn.turn_number) for each in reach.told}
+    since = reach.spans[0][0] // 1000 if reach.spans else 0
+    replies: dict[tuple[str, int | str], Reply] = {}
+    for line in lines[:5]:
+        rows, single = _list_terms(line)
+        others = {
+            part for part in words.split(words.fold(line)) if len(part) >= SHORTEST_WORD or words.is_unspaced(part)
+        }
+        for term, is_row in [*((term, True) for term in rows), *((term, False) for term in single)][:MOST_TERMS]:
+            for hit in _search(agent, term, since):
+                place = hit.item.facts["session_id"], hit.item.facts["turn_number"]
+                folded = words.fold(hit.item.fields.get("agent", ""))
+                if not term.find(folded) or (not is_row and place not in told):
+                    continue
+                beside = [part for part in others - set(term.parts) if query.Term((part,)).find(folded)]
+                if is_row or len(beside) >= (2 if len(others) > 3 else 1):
+                    replies[hit.item.facts["session_id"], hit.item.key] = Reply(hit, place in told)
+    return sorted(replies.values(), key=lambda reply: reply.hit.item.at, reverse=True)
+
+
+def _list_terms(line):
+    """The runs of six words of a line, and its numbers and names, as terms of the search."""
+    parts = words.split(words.fold(line))
+    rows = [
+        query.Term(tuple(parts[start : start + IN_A_ROW])) for start in range(0, max(0, len(parts) - IN_A_ROW + 1), 2)
+    ]
+    unspaced = [part for part in parts if words.is_unspaced(part) and len(part) >= IN_A_ROW]
+    rows += [query.Term((part[start : start + IN_A_ROW],)) for part in unspaced for start in range(0, len(part) - 5, 3)]
+    texts = [*NUMBER.findall(line), *NAME.findall(line.strip())]
+    single = [query.Term(tuple(words.split(words.fold(text)))) for text in dict.fromkeys(texts)]
+    return rows[: MOST_TERMS // 2], [term for term in single if term.parts]
+
+
+def _search(agent, term, since):
+    asked = query.Query("", [term], filters={"agent": agent.agent_id, "kind": "agent"}, since=since)
+    try:
+        return find.search(asked, size=MOST_HITS).hits
+    except Refused:
+        return []
