@@ -8,9 +8,9 @@ from .corrections import views as correction_views
 from .detail import file_views
 from .detail import views as detail_views
 from .handover import views as handover_views
+from .reach import views as reach_views
 from .rollbacks import views as rollback_views
 from .runner import views as own_views
-from .told import views as told_views
 
 app_name = "guardian"
 urlpatterns = [
@@ -53,7 +53,7 @@ urlpatterns = [
     path("agents/<str:agent>/writes/of/<anything:decision_id>/", detail_views.decision_writes, name="decision_writes"),
     *agent_paths("writes/opted-out/", file_views.opted_out, name="opted_out"),
     *agent_paths("writes/chart/", file_views.chart, name="chart"),
-    path("agents/<str:agent>/writes/told/<anything:audit_id>/", told_views.told, name="told"),
+    path("agents/<str:agent>/writes/reach/<anything:audit_id>/", reach_views.reach, name="reach"),
     path("agents/<str:agent>/writes/left/<anything:audit_id>/", file_views.audit_lines, name="audit_lines"),
     path("agents/<str:agent>/writes/history/<anything:name>/", file_views.moved, name="file_history"),
     *agent_paths("writes/blame/<anything:name>/", file_views.moved, name="blame"),

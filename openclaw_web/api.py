@@ -60,7 +60,7 @@ ROUTERS = (
     "guardian.api",
     "guardian.corrections.api",
     "guardian.detail.api",
-    "guardian.told.api",
+    "guardian.reach.api",
     "guardian.rollbacks.api",
     "guardian.handover.api",
     "guardian.runner.api",

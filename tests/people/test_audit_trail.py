@@ -92,7 +92,7 @@ NO_CONTENT = {
         retention_list review_progress session_list session_steps setting_list sign_in_list skipped_list subagent_list
         task_list token_list user_list vfs_entry_list finding_list finding_rules dataset_list dataset_detail
         version_detail member_list version_difference sample_uses benchmark_list dataset_statistics search
-        chain told
+        chain reach
     """,
     "artifacts": "artifact_list",
     "automation": "background_list cron_list subagent_list",
@@ -109,7 +109,7 @@ NO_CONTENT = {
     """,
     "guardian": """
         audit_list blame chart decision_writes file_history file_list own_guardian proposal_list rule_new session_writes
-        told
+        reach
     """,
     "jobs": "job_detail job_list job_notice",
     "ledger": "error_list event_list savings session_list step_detail stored_list turn_list",

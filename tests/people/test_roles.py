@@ -29,7 +29,8 @@ VERBS = ("close", "mute", "seen", "unmute")  # of problems
 # Operations that read, and operations that write and need no body, by the lowest role that may use them.
 READS = {
     "viewer": """
-        /search /chain /agents/{agent}/guardian/writes/{audit_id}/told /agents /agents/{agent} /agents/{agent}/artifacts /agents/{agent}/artifacts/{handle}
+        /search /chain /agents/{agent}/guardian/writes/{audit_id}/reach
+        /agents /agents/{agent} /agents/{agent}/artifacts /agents/{agent}/artifacts/{handle}
         /agents/{agent}/artifacts/{handle}/content /agents/{agent}/artifacts/{handle}/fetch
         /agents/{agent}/checkpoints/{sha256} /agents/{agent}/episodes /agents/{agent}/episodes/policy
         /agents/{agent}/episodes/replay/{session_id} /agents/{agent}/episodes/scopes

@@ -202,7 +202,7 @@ ROWS = (
         ONE,
     ),
     part("guardian:session_writes", "viewer", "sessions/{session}/writes/of/" + OF_TURNS, 10, ONE, LINKS),
-    Page("guardian:told", "viewer", "writes/told/{write}/", "Who was told", 60, ONE),
+    Page("guardian:reach", "viewer", "writes/reach/{write}/", "Who was told", 60, ONE),
     Page("guardian:write_retry", "operator", "writes/own/retry/{write}/", "Retry a write of {agent}", 20, ONE),
     Page("jobs:job_detail", "viewer", "/operations/jobs/{job}/", "{job_name}", 3, ONE),
     Page("jobs:job_list", "viewer", "/operations/jobs/", "Jobs", 6, PLAIN, on="jobs"),

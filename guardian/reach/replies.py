@@ -35,7 +35,7 @@ class Reply:
 
 def find_replies(agent: Agent, lines: Sequence[str], reach: Reach) -> list[Reply]:
     """Return the replies that repeat one of the lines since it stood, the newest first."""
-    told = {(each.turn.session_id, each.turn.turn_number) for each in reach.told}
+    places_told = {(each.turn.session_id, each.turn.turn_number) for each in reach.contexts}
     since = reach.spans[0][0] // 1000 if reach.spans else 0
     replies: dict[tuple[str, int | str], Reply] = {}
     for line in lines[:5]:
@@ -47,11 +47,11 @@ def find_replies(agent: Agent, lines: Sequence[str], reach: Reach) -> list[Reply
             for hit in _search(agent, term, since):
                 place = hit.item.facts["session_id"], hit.item.facts["turn_number"]
                 folded = words.fold(hit.item.fields.get("agent", ""))
-                if not term.find(folded) or (not is_row and place not in told):
+                if not term.find(folded) or (not is_row and place not in places_told):
                     continue
                 beside = [part for part in others - set(term.parts) if query.Term((part,)).find(folded)]
                 if is_row or len(beside) >= (2 if len(others) > 3 else 1):
-                    replies[hit.item.facts["session_id"], hit.item.key] = Reply(hit, place in told)
+                    replies[hit.item.facts["session_id"], hit.item.key] = Reply(hit, place in places_told)
     return sorted(replies.values(), key=lambda reply: reply.hit.item.at, reverse=True)
 
 
@@ -69,8 +69,8 @@ def _list_terms(line):
 
 
 def _search(agent, term, since):
-    asked = query.Query("", [term], filters={"agent": agent.agent_id, "kind": "agent"}, since=since)
+    line_query = query.Query("", [term], filters={"agent": agent.agent_id, "kind": "agent"}, since=since)
     try:
-        return find.search(asked, size=MOST_HITS).hits
+        return find.search(line_query, size=MOST_HITS).hits
     except Refused:
         return []

@@ -16,20 +16,20 @@ SHOWN = 200  # turns of each list
 
 @require_safe
 @agent_view_for("viewer")
-def told(request, agent, audit_id):
+def reach(request, agent, audit_id):
     """Who was told the lines of a write: proven, probably, and the replies that repeat them."""
     write = get_object_or_404(WriteGuardianAudit.objects.using(agent.db), id=audit_id)
     lines = list_lines(write)
-    reach = find_reach(agent, write.target_file or "", lines)
+    line_reach = find_reach(agent, write.target_file or "", lines)
     values = {
         "agent": agent,
         "write": write,
         "lines": lines,
-        "reach": reach,
-        "proven": reach.list_ways(TOOL, REPORT),
-        "probable": reach.list_ways(TIME),
-        "replies": find_replies(agent, lines, reach),
+        "reach": line_reach,
+        "proven": line_reach.list_ways(TOOL, REPORT),
+        "probable": line_reach.list_ways(TIME),
+        "replies": find_replies(agent, lines, line_reach),
         "most": SHOWN,
         "may_label": request.user.has_role("labeller"),
     }
-    return render_page(request, "guardian/told.html", values)
+    return render_page(request, "guardian/reach.html", values)

@@ -3,8 +3,8 @@
 import orjson
 import pytest
 
-from guardian.told.contexts import find_reach
-from guardian.told.replies import find_replies
+from guardian.reach.contexts import find_reach
+from guardian.reach.replies import find_replies
 from ledger.models import ConversationTurn, PromptReport, Session
 from search import fill
 from tests.factories import EventFactory, SessionFactory, TurnFactory
@@ -55,7 +55,7 @@ def add_report(session, at, chars):
 def planted(real_files, ada):
     """Fifty facts, each in the file for a while: told by a tool, by a prompt with a report, or by the time alone."""
     (real_files / "agents" / "ada" / "agent").mkdir(parents=True)
-    told, replies, not_told = {}, {}, []
+    told_ids, replies, not_told = {}, {}, []
     group = SessionFactory(db=DB, id="group", origin="group", session_key="agent:ada:telegram:group:7")
     plain = SessionFactory(db=DB, id="plain", origin="direct", session_key="agent:ada:telegram:direct:8")
     for number in range(FACTS):
@@ -75,25 +75,25 @@ def planted(real_files, ada):
             add_report(own, at + 10_500, len(content.decode().rstrip()))
         else:
             turn = add_turn(plain, number + 1, at + 10_000, reply)
-        told[number], replies[number] = {turn.id}, (turn.session_id, turn.turn_number)
+        told_ids[number], replies[number] = {turn.id}, (turn.session_id, turn.turn_number)
         if number < 30:
             other = SessionFactory(db=DB, id=f"other{number}", origin=("cron", "group", "direct")[number % 3])
             moment = at + (12_000 if number % 3 < 2 else 60_000)
             not_told.append(add_turn(other, 1, moment, f"Nothing about {9_000 + number} here.").id)
     fill.fill_all()
-    return told, replies, not_told
+    return told_ids, replies, not_told
 
 
 def test_every_context_and_reply_is_found_and_no_other(planted, ada):
-    told, replies, not_told = planted
+    told_ids, replies, not_told = planted
     right = wrong = missed = repeated = strange = 0
     for number in range(FACTS):
         reach = find_reach(ada, "MEMORY.md", [spell(number)])
-        ids = {each.turn.id for each in reach.told}
-        right, missed = right + len(ids & told[number]), missed + len(told[number] - ids)
-        wrong += len(ids - told[number])
+        ids = {each.turn.id for each in reach.contexts}
+        right, missed = right + len(ids & told_ids[number]), missed + len(told_ids[number] - ids)
+        wrong += len(ids - told_ids[number])
         assert not ids & set(not_told)
-        way = {each.way for each in reach.told}
+        way = {each.way for each in reach.contexts}
         assert way == {("tool", "report", "time")[number % 3]}, (number, way)
         places = {(reply.session_id, reply.turn_number) for reply in find_replies(ada, [spell(number)], reach)}
         repeated += replies[number] in places
@@ -105,15 +105,15 @@ def test_every_context_and_reply_is_found_and_no_other(planted, ada):
 
 
 def test_the_page_and_the_api_say_the_same(planted, as_admin):
-    answer = as_admin.get("/api/v1/agents/ada/guardian/writes/w300/told").json()
+    answer = as_admin.get("/api/v1/agents/ada/guardian/writes/w300/reach").json()
     assert [(turn["way"], turn["tool"]) for turn in answer["turns"]] == [("tool", "memory_get")]
     assert answer["replies"][0]["is_told"]
     assert answer["not_told"]["other_time"]
-    page = as_admin.get("/agents/ada/writes/told/w300/").content.decode()
+    page = as_admin.get("/agents/ada/writes/reach/w300/").content.decode()
     assert "Proven" in page and "memory_get" in page and "Create a sample" in page
-    assert "/agents/ada/writes/told/w300/" in as_admin.get("/agents/ada/writes/w300/").content.decode()
-    assert as_admin.get("/agents/ada/writes/told/nothing/").status_code == 404
-    assert as_admin.get("/agents/ada/writes/told/w350/").status_code == 200  # it added nothing
+    assert "/agents/ada/writes/reach/w300/" in as_admin.get("/agents/ada/writes/w300/").content.decode()
+    assert as_admin.get("/agents/ada/writes/reach/nothing/").status_code == 404
+    assert as_admin.get("/agents/ada/writes/reach/w350/").status_code == 200  # it added nothing
 
 
 def test_a_line_behind_the_cut_or_in_an_untrusted_file_is_not_told(real_files, ada):
@@ -123,5 +123,5 @@ def test_a_line_behind_the_cut_or_in_an_untrusted_file_is_not_told(real_files, a
     plain = SessionFactory(db=DB, id="plain", origin="direct", session_key="agent:ada:telegram:direct:8")
     add_turn(plain, 1, T0 + 10_000, "Hello.")
     reach = find_reach(ada, "MEMORY.md", [spell(1)])
-    assert (reach.told, dict(reach.not_told)) == ([], {"cut": 1})
+    assert (reach.contexts, dict(reach.not_told)) == ([], {"cut": 1})
     assert ConversationTurn.objects.using(DB).count() == 1

@@ -39,7 +39,7 @@ class Span:
 
 
 @dataclass(slots=True)
-class Told:
+class Context:
     """A turn that had the line in its context; `way` says how that is known."""
 
     turn: ConversationTurn
@@ -54,13 +54,13 @@ class Reach:
     `spans` are the times in which the line stood, as pairs; the end is None while it stands.
     """
 
-    told: list[Told] = field(default_factory=list)
+    contexts: list[Context] = field(default_factory=list)
     not_told: Counter[str] = field(default_factory=Counter)
     spans: list[tuple[int, int | None]] = field(default_factory=list)
     is_cut: bool = False  # there are more turns than were looked at
 
-    def list_ways(self, *ways: str) -> list[Told]:
-        return [each for each in self.told if each.way in ways]
+    def list_ways(self, *ways: str) -> list[Context]:
+        return [each for each in self.contexts if each.way in ways]
 
 
 def find_reach(agent: Agent, file_name: str, lines: Sequence[str]) -> Reach:
@@ -80,15 +80,15 @@ def find_reach(agent: Agent, file_name: str, lines: Sequence[str]) -> Reach:
     starts = [span.since for span in spans]
     for turn in rows:
         if (turn.session_id, turn.turn_number) in tools:
-            reach.told.append(Told(turn, TOOL, tools[turn.session_id, turn.turn_number]))
+            reach.contexts.append(Context(turn, TOOL, tools[turn.session_id, turn.turn_number]))
         elif turn.id in reports:
-            reach.told.append(Told(turn, REPORT))
+            reach.contexts.append(Context(turn, REPORT))
         elif reason := _exclude(turn, spans, starts, untrusted, kinds, file_name):
             reach.not_told[reason] += 1
         else:
-            reach.told.append(Told(turn, TIME))
-    hidden = consent.find_withheld(agent.db, [each.turn for each in reach.told])
-    reach.told = [each for each in reach.told if each.turn.id not in hidden]
+            reach.contexts.append(Context(turn, TIME))
+    hidden = consent.find_withheld(agent.db, [each.turn for each in reach.contexts])
+    reach.contexts = [each for each in reach.contexts if each.turn.id not in hidden]
     return reach
 
 
@@ -142,11 +142,11 @@ def _find_tool_results(agent, lines):
         parts = tuple(words.split(words.fold(line)))
         if not parts:
             continue
-        asked = query.Query(
+        line_query = query.Query(
             line, [query.Term(parts[:LONGEST_PHRASE])], filters={"agent": agent.agent_id, "kind": "result"}
         )
         whole = query.Term(parts)
-        for hit in find.search(asked, size=MOST_HITS).hits:
+        for hit in find.search(line_query, size=MOST_HITS).hits:
             tool = next(iter(hit.item.facts["tool"] & READERS), "")
             if tool and whole.find(words.fold(hit.item.fields["result"])):
                 tools[hit.item.facts["session_id"], hit.item.facts["turn_number"]] = tool
@@ -191,7 +191,7 @@ def _read_untrusted(agent, file_name):
 
 
 class _Kinds:
-    """Whether prompts of a session hold a file, asked once for each session."""
+    """Whether prompts of a session hold a file, line_query once for each session."""
 
     def __init__(self, agent, file_name):
         self._agent, self._names = agent, get_spellings(file_name)

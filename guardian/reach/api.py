@@ -14,10 +14,10 @@ from .contexts import find_reach
 from .replies import find_replies
 from .subject import list_lines
 
-router = Operations("guardian_told_api", tags=["guardian"])
+router = Operations("guardian_reach_api", tags=["guardian"])
 
 
-class ToldTurn(Schema):
+class ContextOut(Schema):
     """A turn that had the line in its context."""
 
     turn_id: str
@@ -37,33 +37,33 @@ class RepeatingReply(Schema):
     is_told: bool = Field(description="whether its turn is among those that were told")
 
 
-class ToldOut(Schema):
+class ReachOut(Schema):
     """Who was told the lines of a write."""
 
     lines: list[str]
     spans: list[tuple[int, int | None]] = Field(description="from when to when a line stood in the file")
-    turns: list[ToldTurn]
+    turns: list[ContextOut]
     not_told: dict[str, int] = Field(description="turns by reason: `left_out`, `cut`, `other_session`, `other_time`")
     replies: list[RepeatingReply]
     is_cut: bool = Field(description="there are more turns than were looked at")
 
 
-@router.get("/agents/{agent}/guardian/writes/{audit_id}/told", ToldOut, 404, 409, 503)
+@router.get("/agents/{agent}/guardian/writes/{audit_id}/reach", ReachOut, 404, 409, 503)
 @agent_view_for("viewer")
-def told(request, agent, audit_id: str):
+def reach(request, agent, audit_id: str):
     """Who was told the lines of a write, and the replies that repeat them."""
     write = get_object_or_404(WriteGuardianAudit.objects.using(agent.db), id=audit_id)
     lines = list_lines(write)
-    reach = find_reach(agent, write.target_file or "", lines)
+    line_reach = find_reach(agent, write.target_file or "", lines)
     turns = [
         {"turn_id": each.turn.id, "session_id": each.turn.session_id, "turn_number": each.turn.turn_number}
         | {"created_at": each.turn.created_at, "way": each.way, "tool": each.tool}
-        for each in reach.told
+        for each in line_reach.contexts
     ]
     replies = [
         {"session_id": reply.session_id, "turn_number": reply.turn_number}
         | {"address": reply.hit.item.href, "is_told": reply.is_told}
-        for reply in find_replies(agent, lines, reach)
+        for reply in find_replies(agent, lines, line_reach)
     ]
-    facts = {"lines": lines, "spans": reach.spans, "turns": turns, "not_told": dict(reach.not_told)}
-    return facts | {"replies": replies, "is_cut": reach.is_cut}
+    facts = {"lines": lines, "spans": line_reach.spans, "turns": turns, "not_told": dict(line_reach.not_told)}
+    return facts | {"replies": replies, "is_cut": line_reach.is_cut}
