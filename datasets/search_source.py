@@ -42,6 +42,7 @@ def _find_changed(db, version):
 SAMPLES = TableSource(
     *("sample", DatasetSample, COLUMNS, _build),
     is_global=True,
+    at_once=50,
     read_version=_read_version,
     find_changed=_find_changed,
 )

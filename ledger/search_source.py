@@ -41,27 +41,29 @@ class RecordSource:
 
     def read_new(self, db: str, index: WordIndex) -> Iterator[Step]:
         """Read the new records of all sessions, and sessions whose records were replaced."""
-        kinds, last, count = secret_flags.read_flagged_kinds(), "", 0
+        kinds, last = secret_flags.read_flagged_kinds(), ""
+        parts = [name for name, _position in index.iterate_parts(self.name)]
+        for start in range(0, len(parts), SESSIONS):
+            names = parts[start : start + SESSIONS]
+            if Session.objects.using(db).filter(id__in=names).count() < len(names):
+                raise Removed
         while sessions := list(
             Session.objects.using(db).filter(id__gt=last).order_by("id").values_list(*OF_SESSION)[:SESSIONS]
         ):
             last = sessions[-1][0]
-            count += len(sessions)
             positions = index.read_positions(self.name, [session[0] for session in sessions])
             for session_id, *state in sessions:
                 before = positions.get(session_id)
                 if (before or "").split(" ")[1:] != [str(value) for value in state]:
                     yield from self._read_session(db, session_id, before, state, kinds)
-        if sum(1 for _part in index.iterate_parts(self.name)) > count:
-            raise Removed
 
     def _read_session(self, db, session_id, before, state, kinds):
         is_anew, before = before == "", before or ""  # a known part without a position: its records were replaced
         seq, records, withheld = -1, 0, 0
         if before:
             seq, records, checksum, withheld = _parse(before)
-            if (withheld < state[2] and records >= state[0]) or records > state[0]:
-                raise Removed
+            if state[2] - withheld > max(0, state[0] - records) or records > state[0]:
+                raise Removed  # records that were there are gone, or withheld now
             fresh = _summarise(db, session_id, seq)
             # Not so where records were replaced, or a killed run ended within the session.
             if [records + fresh[0], add_checksums(checksum, fresh[1]), withheld + fresh[2]] != state:
@@ -72,8 +74,10 @@ class RecordSource:
             seq = rows[-1]["seq"] if rows else seq
             records += len(rows)
             withheld += sum(row["kind"] == "withheld" for row in rows)
-            is_end = records >= state[0] or not rows
-            after = f"{seq} {records} {state[1] if is_end else EMPTY} {withheld}"
+            rest = TranscriptEvent.objects.using(db).filter(session_id=session_id, seq__gt=seq)
+            is_end = not rows or (records >= state[0] and not rest.exists())
+            # The state of the session's row, so that it is not read again where its numbers are wrong.
+            after = f"{seq} {' '.join(map(str, state))}" if is_end else f"{seq} {records} {EMPTY} {withheld}"
             yield Step(self.name, session_id, before, after, [item.build_entries() for item in items], is_anew)
             if is_end:
                 return
@@ -94,6 +98,8 @@ class RecordSource:
         items = {}
         for item in _build_items(db, rows, secret_flags.read_flagged_kinds()):
             row = item.facts
+            if row["session_id"] not in sessions:  # removed between these queries
+                continue
             session, name = sessions[row["session_id"]], quote(row["event_id"] or "", safe="")
             item.title, item.href = (
                 session.title or row["session_id"],

@@ -2,12 +2,12 @@
 
 from collections.abc import Collection
 
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, OperationalError, transaction
 
 from agents import databases
 from openclaw_web.sqlite import word_index
 
-from .fill import FILE
+from .fill import DRAFT, FILE, STALE
 
 SOURCES = {"decision", "write"}  # of those that are told
 
@@ -24,10 +24,14 @@ def forget_sessions(db: str, session_ids: Collection[str]) -> None:
 
 
 def _tell(db, act):
-    file = databases.get_path(db.removeprefix("agent_")).with_name(FILE)
-    try:
-        with word_index.open_index(file) as index:
-            if index:
-                act(index)
-    except DatabaseError:  # it would not know of the change: it is built again
-        word_index.remove_index(file)
+    """Tell the index and the one that is being built; one that cannot be told is built anew."""
+    for name in (FILE, DRAFT):
+        file = databases.get_path(db.removeprefix("agent_")).with_name(name)
+        try:
+            with word_index.open_index(file) as index:
+                if index:
+                    act(index)
+        except OperationalError:  # another process writes to it
+            file.with_name(STALE).touch(mode=0o600)
+        except DatabaseError:  # damaged
+            word_index.remove_index(file)

@@ -28,6 +28,7 @@ from .sources import Removed, get_sources
 
 LOCK = "search.lock"
 FILE, DRAFT = "search.sqlite", "search.draft"
+STALE = "search.stale"  # a file that says that an index could not be told of a change
 HIDING = ("collector.optedOutSenders", "artifacts.flaggedKinds")  # settings that say what nobody may find
 STEPS, SIZE = 1_000, 3_000_000  # steps and characters of entries of one transaction
 MOST_STALE = 0.2  # of the texts that were added
@@ -41,6 +42,10 @@ class Place:
     agent_id: str
     db: str
     file: Path
+
+    @property
+    def is_stale(self) -> bool:
+        return self.file.with_name(STALE).exists()
 
     def read_state(self) -> str:
         """A text that differs after every change of the file; empty for the global one, which always changes."""
@@ -84,8 +89,10 @@ def is_current(place: Place, mark: str = "") -> bool:
     """Whether an index has all of its file."""
     try:
         with word_index.open_index(place.file) as index:
-            facts = index.read_facts() if index else {}
-            if facts.get("mark") != (mark or read_mark()):
+            if index is None:  # nothing is missing where there are no texts
+                return not any(source.count_rows(place.db) for source in _get_sources(place))
+            facts = index.read_facts()
+            if facts.get("mark") != (mark or read_mark()) or place.is_stale or index.has_changed():
                 return False
             if place.agent_id:
                 return facts.get("state") == place.read_state()
@@ -128,9 +135,9 @@ def _fill(place, report, is_anew):
     state, mark = place.read_state(), read_mark()
     try:
         with word_index.open_index(place.file) as index:
-            facts = index.read_facts() if index and not is_anew else {}
+            facts = index.read_facts() if index and not (is_anew or place.is_stale) else {}
             if facts.get("mark") == mark:
-                if state and facts.get("state") == state:
+                if state and facts.get("state") == state and not index.has_changed():
                     return 0, False
                 added = _add_new(place, index, report)
                 count, stale = index.count()
@@ -150,6 +157,9 @@ def _fill(place, report, is_anew):
 def _build(place, state, mark, report):
     """Build an index beside the one in use, and put it in its place; a killed run goes on where it was."""
     draft = place.file.with_name(DRAFT)
+    if place.is_stale:
+        place.file.with_name(STALE).unlink(missing_ok=True)  # what cannot be told from here on comes again
+        word_index.remove_index(draft)
     try:
         added = _fill_draft(place, draft, mark, report)
     except OperationalError:

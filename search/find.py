@@ -27,7 +27,8 @@ from .query import Query
 from .sources import FIELDS_OF, GROUPS, KINDS, MARK, RANKS, Item, get_sources
 
 FIRST_READ, MOST_READ = 20, 5_000  # candidates of a file that are read at once
-MOST_COMPARED = 300  # candidates that are compared at once
+MOST_COMPARED, READ_AT_ONCE = 300, 25  # candidates that are compared at once, and rows of a source that are read
+AROUND = 2_000  # characters of a text that a hit has before its first word; four times as many after it
 MOST_CANDIDATES = 20_000
 MOST_OPEN = 50  # indexes
 GLOBAL_KINDS = {"sample", "task"}  # of the global file; all others are of agents
@@ -59,13 +60,15 @@ class Hit:
 class Results:
     """The hits of a page. With `next` there may be more; `is_partial`: a limit ended the search first.
 
-    `behind` are the agents with texts that no index has yet, or whose index was not reached; "" is the global file.
+    `behind` are the agents with texts that no index has yet ("" is the global file), `unread` those that there was no
+    time for: their hits may be missing anywhere.
     """
 
     hits: list[Hit] = field(default_factory=list)
     next: str = ""
     is_partial: bool = False
     behind: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
 
 
 def describe_limits(pages: Iterable[Results]) -> list[str]:
@@ -76,7 +79,9 @@ def describe_limits(pages: Iterable[Results]) -> list[str]:
     if names:
         words_of_names = {"names": ", ".join(names[:5]) + (", …" if names[5:] else "")}
         sentences.append(_("New texts are not searched yet: %(names)s.") % words_of_names)
-    if any(results.is_partial for results in pages):
+    if any(results.unread for results in pages):
+        sentences.append(_("There was no time to search all agents. Name one: agent:NAME."))
+    elif any(results.is_partial for results in pages):
         sentences.append(_("Only the newest texts with these words were compared. There may be more hits."))
     return sentences
 
@@ -104,7 +109,8 @@ class Shelf:
         if agent_id and len(self.places) < 2:
             raise Refused(_("There is no agent %(name)s.") % {"name": agent_id})
         self._opened: dict[Place, tuple[ExitStack, WordIndex | None]] = {}
-        self._mark, self.behind = read_mark(), []
+        self._mark, self.behind, self.unread = read_mark(), [], []
+        self.end = time.monotonic() + SECONDS
 
     def open(self, place: Place) -> WordIndex | None:
         if place not in self._opened:
@@ -114,7 +120,8 @@ class Shelf:
             index = stack.enter_context(word_index.open_index(place.file))
             facts = index.read_facts() if index else {}
             is_same = facts.get("mark") == self._mark and index
-            if not is_same or (facts.get("state") != place.read_state() and count_waiting(place, index)):
+            has_changed = not place.agent_id or facts.get("state") != place.read_state()
+            if not is_same or (has_changed and count_waiting(place, index)):
                 self.behind.append(place.agent_id)
             self._opened[place] = stack, index
         return self._opened[place][1]
@@ -161,7 +168,12 @@ def _search(query, shelf, group, *, is_best=False, after="", size=20, most=MOST_
     if is_best:
         return _rank(finder, after, size)
     hits = list(islice(finder.iterate(_read_cursor(after) if after else None), size + 1))
-    results = Results([hit for hit, _place in hits[:size]], is_partial=finder.is_partial, behind=finder.behind)
+    limits = {"behind": shelf.behind, "unread": shelf.unread}
+    results = Results(
+        [hit for hit, _place in hits[:size]], is_partial=bool(finder.is_partial or shelf.unread), **limits
+    )
+    if shelf.unread:  # what follows would pass over the newer hits of these
+        return results
     if len(hits) > size:
         results.next = encode_cursor(list(hits[size - 1][1]))
     elif finder.is_partial and finder.last:
@@ -175,15 +187,15 @@ def _rank(finder, after, size):
     hits = [hit for hit, _place in islice(finder.iterate(None), MOST_RANKED)]
     hits.sort(key=lambda hit: hit.rank)  # of equal ones the newest first, as they came
     start = _read_cursor(after, 1)[0] if after else 0
-    results = Results(hits[start : start + size], behind=finder.behind)
-    results.is_partial = finder.is_partial or len(hits) == MOST_RANKED
+    results = Results(hits[start : start + size], behind=finder.shelf.behind, unread=finder.shelf.unread)
+    results.is_partial = bool(finder.is_partial or finder.shelf.unread) or len(hits) == MOST_RANKED
     results.next = encode_cursor([start + size]) if len(hits) > start + size else ""
     return results
 
 
 def _read_cursor(text, length=3):
     values = decode_cursor(text, length)
-    if not isinstance(values[0], int) or (length == 3 and not isinstance(values[2], int)):
+    if [type(value) for value in values] != [int, str, int][:length]:
         raise build_cursor_refusal()
     return tuple(values)
 
@@ -194,8 +206,7 @@ class _Finder:
     def __init__(self, query: Query, match: str, shelf: Shelf, places: list[Place], most: int, size: int):
         self.query, self.match, self.shelf, self.places, self.most, self.size = query, match, shelf, places, most, size
         self.is_partial, self.last = False, None
-        self.behind = shelf.behind
-        self.end = time.monotonic() + SECONDS if most else float("inf")
+        self.end = shelf.end if most else float("inf")
 
     def iterate(self, after) -> Iterator[tuple[Hit, tuple[int, str, int]]]:
         """Yield hits with their places, the newest first, after a place."""
@@ -203,10 +214,14 @@ class _Finder:
         candidates = heapq.merge(*streams, key=lambda entry: (-entry[1].at, entry[0].agent_id, -entry[1].id))
         count, at_once = 0, self.size * 2
         while batch := list(islice(candidates, min(at_once, self.most - count) if self.most else at_once)):
-            matches = self._compare(batch)
+            matches, compared = self._compare(batch)
             for place, candidate in batch:
-                self.last = candidate.at, place.agent_id, candidate.id
-                if hit := matches.get((place.agent_id, candidate.id)):
+                key = place.agent_id, candidate.id
+                if key not in compared:  # there was no time
+                    self.is_partial = True
+                    return
+                self.last = candidate.at, *key
+                if hit := matches.get(key):
                     yield hit, self.last
             count, at_once = count + len(batch), min(at_once * 2, MOST_COMPARED)
             if self.most and (count >= self.most or time.monotonic() > self.end):
@@ -219,7 +234,7 @@ class _Finder:
         start = word_index.start_at(until)
         while start:
             if time.monotonic() > self.end:
-                self.behind.append(place.agent_id)
+                self.shelf.unread.append(place.agent_id)
                 return
             try:
                 index = self.shelf.open(place)
@@ -227,7 +242,7 @@ class _Finder:
                     return
                 rows, start = index.find(self.match, start, self.query.since, at_once)
             except DatabaseError:  # damaged: the next run of the job builds it anew
-                self.behind.append(place.agent_id)
+                self.shelf.behind.append(place.agent_id)
                 return
             for row in rows:
                 if self.query.since <= row.at <= until and not (after and _is_before(row, place.agent_id, after)):
@@ -235,19 +250,28 @@ class _Finder:
             at_once = min(at_once * 4, MOST_READ)
 
     def _compare(self, batch):
-        """The hits among candidates, by agent and id."""
+        """The hits among candidates, and all that there was time to compare, by agent and id."""
         by_source = defaultdict(list)
         for place, candidate in batch:
             by_source[place, candidate.source].append(candidate)
-        matches = {}
+        matches, compared = {}, set()
         for (place, name), candidates in by_source.items():
             source = get_sources(is_global=not place.agent_id).get(name)
-            items = source.read_items(place.db, [(row.part, row.key) for row in candidates]) if source else {}
-            for row in candidates:
-                item = items.get((row.part, row.key))
-                if item and (hit := _build_hit(self.query, item, place.agent_id)):
-                    matches[place.agent_id, row.id] = hit
-        return matches
+            for start in range(0, len(candidates), READ_AT_ONCE):
+                if compared and time.monotonic() > self.end:
+                    return matches, compared
+                rows = candidates[start : start + READ_AT_ONCE]
+                try:
+                    items = source.read_items(place.db, [(row.part, row.key) for row in rows]) if source else {}
+                except DatabaseError:  # the file of one agent is damaged
+                    self.shelf.behind.append(place.agent_id)
+                    items = {}
+                for row in rows:
+                    compared.add((place.agent_id, row.id))
+                    item = items.get((row.part, row.key))
+                    if item and (hit := _build_hit(self.query, item, place.agent_id)):
+                        matches[place.agent_id, row.id] = hit
+        return matches, compared
 
 
 def _is_before(row, agent_id, after):
@@ -272,8 +296,10 @@ def _build_hit(query, item, agent_id):
     if not matches:
         return None
     kind = next((name for name, is_together in matches.items() if is_together), next(iter(matches)))
-    if lines := facts.get("lines"):
+    if lines := facts.pop("lines", None):
         of_query = {line for line in lines if any(term.find(words.fold(line)) for term in query.terms)}
-        facts["stands"] = bool(of_query & facts["standing"])
+        facts["stands"] = bool(of_query & facts.pop("standing"))
+    first = queries.find_first(query, fields[kind])
+    item.fields = {kind: fields[kind][max(0, first - AROUND) : first + 4 * AROUND]}
     rank = RANKS.index(kind) if kind in RANKS else len(RANKS)
     return Hit(query, item, agent_id, kind, (not matches[kind], rank))

@@ -5,7 +5,7 @@ or more words side by side; `gpt-5.6` has three.
 """
 
 import re
-import unicodedata
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -26,6 +26,9 @@ PART = re.compile(
 )
 GAP = re.compile(f"[^{words.LETTERS}]*")
 LETTER = re.compile(f"[{words.LETTERS}]")
+CLUSTER = re.compile(f".[{words.MARKS}]*", re.DOTALL)  # a character with the marks above and below it
+LONGEST_EXACT = 50_000  # characters of a text in which a place is found exactly
+MOST_PARTS = 32  # of all terms
 FIRST, LAST = 0, word_index.LATEST  # moments of a query without days, in seconds
 
 
@@ -156,8 +159,11 @@ def parse(text: str) -> Query:
         word = part["phrase"] if part["phrase"] is not None else part["word"]
         parts = tuple(words.split(words.fold(word)))
         is_prefix = part["word"] is not None and word.endswith("*") and bool(parts) and not words.is_unspaced(parts[-1])
-        if parts:
-            (query.without if part["minus"] else query.terms).append(Term(parts, is_prefix))
+        term, terms = Term(parts, is_prefix), query.without if part["minus"] else query.terms
+        if parts and term not in terms:
+            terms.append(term)
+    if sum(len(term.parts) for term in (*query.terms, *query.without)) > MOST_PARTS:
+        raise Refused(_("This search has too many words. Use at most %(most)s.") % {"most": MOST_PARTS})
     if not query.terms:
         raise Refused(_("Enter a word to search for. Signs, and words with a minus, are not enough."))
     return query
@@ -177,28 +183,40 @@ def _read_filter(query, name, value):
         query.since = moment
 
 
+def find_first(query: Query, text: str) -> int:
+    """Find about where in a text the first term of a query stands; 0 where none does."""
+    folded = words.fold(text)
+    first = min((place[0] for term in query.terms if (place := term.find(folded))), default=0)
+    if len(folded) == len(text):
+        return first
+    if len(text) > LONGEST_EXACT:
+        return first * len(text) // len(folded)
+    return bisect_left(range(len(text)), first, key=lambda place: len(words.fold(text[:place])))
+
+
 def mark(query: Query, text: str, length: int) -> list[tuple[str, bool]]:
     """Cut the part of a text around the first place of the query: pieces, each with whether a term stands there."""
-    folded = words.fold(text)
+    begin = max(0, find_first(query, text) - length // 4)
+    part = text[begin : begin + length]
+    folded = words.fold(part)
     places = sorted(query.find_places(folded))
-    if len(folded) != len(text):
-        origins = _find_origins(text, folded)
-        places = [(origins[start], origins[end - 1] + 1) for start, end in places] if origins else []
-    first = max(0, places[0][0] - length // 4) if places else 0
-    last, at, pieces = min(len(text), first + length), first, [("…", False)] if first else []
+    if len(folded) != len(part):
+        origins = _find_origins(part, folded)
+        places = [(origins[start][0], origins[end - 1][1]) for start, end in places] if origins else []
+    at, pieces = 0, [("…" if begin else "", False)]
     for start, end in places:
-        if at <= start < last:
-            pieces += [(text[at:start], False), (text[start:end], True)]
+        if at <= start:
+            pieces += [(part[at:start], False), (part[start:end], True)]
             at = end
-    pieces += [(text[at:last], False), ("…" if last < len(text) else "", False)]
+    pieces += [(part[at:], False), ("…" if begin + length < len(text) else "", False)]
     return [piece for piece in pieces if piece[0]]
 
 
 def _find_origins(text, folded):
-    """The place in a text of each character of its folded form; none where characters were put together."""
+    """Where each character of a folded text comes from: begin and end; none where it cannot be told."""
     origins, letters = [], []
-    for place, sign in enumerate(text):
-        letter = words.fold(sign) if not unicodedata.combining(sign) else sign
-        origins += [place] * len(letter)
+    for match in CLUSTER.finditer(text):
+        letter = words.fold(match[0])
+        origins += [match.span()] * len(letter)
         letters.append(letter)
     return origins if "".join(letters) == folded else []

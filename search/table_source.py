@@ -46,10 +46,11 @@ class TableSource:
         before, version = index.read_positions(self.name, [""]).get("", ""), self.read_version(db)
         place, count, is_anew, (keys, last) = -1, 0, False, index.read_changed(self.name)
         if before:
-            known = before.split(" ")
+            known = before.split(" ", 3)
             place, count = int(known[0]), int(known[1])
             stored = self._select(db).filter(place__lte=place).count()
-            if stored < count:
+            is_same = count == 0 or self._select(db).filter(place=place, **{self.key: known[3]}).exists()
+            if stored < count or not is_same:  # another row may have the number of a removed one
                 raise Removed
             is_anew = stored > count or (version != known[2] and not self.find_changed)
             keys += self.find_changed(db, known[2]) if version != known[2] and self.find_changed else []
@@ -57,7 +58,7 @@ class TableSource:
         for start in range(0, 0 if is_anew else len(keys), self.at_once):
             again, after = keys[start : start + self.at_once], before
             if start + self.at_once >= len(keys):
-                after = f"{place} {count} {version}"
+                after = f"{place} {count} {version} {before.split(' ', 3)[3]}"
             rows = self._read(self._select(db).filter(**{f"{self.key}__in": again}))
             yield Step(self.name, "", before, after, self._build_entries(db, rows), again=again, changed_until=last)
             before = after
@@ -66,7 +67,7 @@ class TableSource:
             if not rows and not is_anew:
                 return
             place, count = rows[-1]["place"] if rows else place, count + len(rows)
-            after = f"{place} {count} {version}"
+            after = f"{place} {count} {version} {rows[-1][self.key] if rows else ''}"
             yield Step(self.name, "", before, after, self._build_entries(db, rows), is_anew)
             before, is_anew = after, False
 

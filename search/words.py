@@ -16,11 +16,11 @@ UNSPACED = (
 )
 
 
-def _list_ranges():
-    """The letters, digits and marks of the first plane beyond ASCII, and the signs of UNSPACED, as ranges of a set."""
+def _list_ranges(categories, signs=()):
+    """The characters of some categories in the first plane beyond ASCII, and some signs, as ranges of a set."""
     ranges: list[list[int]] = []
     for code in range(0x80, 0x10000):
-        if unicodedata.category(chr(code))[0] in "LMN" or 0x2600 <= code <= 0x27BF:
+        if unicodedata.category(chr(code))[0] in categories or code in signs:
             if ranges and ranges[-1][1] == code - 1:
                 ranges[-1][1] = code
             else:
@@ -28,7 +28,8 @@ def _list_ranges():
     return "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges)
 
 
-LETTERS = f"0-9A-Za-z{_list_ranges()}\U00010000-\U0010ffff"
+LETTERS = f"0-9A-Za-z{_list_ranges('LMN', range(0x2600, 0x27C0))}\U00010000-\U0010ffff"
+MARKS = _list_ranges("M")
 RUN = re.compile(f"[{LETTERS}]+")
 IS_UNSPACED = re.compile(f"[{UNSPACED}]")
 UNSPACED_RUN = re.compile(f"([{UNSPACED}]+)")

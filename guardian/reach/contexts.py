@@ -57,7 +57,7 @@ class Reach:
     contexts: list[Context] = field(default_factory=list)
     not_told: Counter[str] = field(default_factory=Counter)
     spans: list[tuple[int, int | None]] = field(default_factory=list)
-    is_cut: bool = False  # there are more turns than were looked at
+    is_cut: bool = False  # there are more versions or turns than were looked at
 
     def list_ways(self, *ways: str) -> list[Context]:
         return [each for each in self.contexts if each.way in ways]
@@ -67,7 +67,7 @@ def find_reach(agent: Agent, file_name: str, lines: Sequence[str]) -> Reach:
     """Return who was told any of these lines of a file."""
     lines = [line.strip() for line in lines if line.strip()]
     spans = _read_spans(agent, file_name, lines)
-    reach = Reach(spans=_join_spans(spans))
+    reach = Reach(spans=_join_spans(spans), is_cut=len(spans) == MOST_VERSIONS)
     if not reach.spans:
         return reach
     tools, reports = _find_tool_results(agent, lines), _find_reports(agent, file_name, spans)
@@ -75,7 +75,7 @@ def find_reach(agent: Agent, file_name: str, lines: Sequence[str]) -> Reach:
     rows = list(
         turns.select_related("session").defer("session__prompt_report").order_by("created_at", "id")[: MOST_TURNS + 1]
     )
-    reach.is_cut, rows = len(rows) > MOST_TURNS, rows[:MOST_TURNS]
+    reach.is_cut, rows = reach.is_cut or len(rows) > MOST_TURNS, rows[:MOST_TURNS]
     untrusted, kinds = _read_untrusted(agent, file_name), _Kinds(agent, file_name)
     starts = [span.since for span in spans]
     for turn in rows:
@@ -107,19 +107,18 @@ def _exclude(turn, spans, starts, untrusted, kinds, file_name):
 
 def _read_spans(agent, file_name, lines):
     """The versions of a file in order, each with the place where one of the lines ends in it."""
-    versions = get_model(file_name).objects.using(agent.db).filter(file_name=file_name)
+    versions, wanted_lines = get_model(file_name).objects.using(agent.db).filter(file_name=file_name), set(lines)
+    newest = versions.order_by("-created_at", "-id").values_list("created_at", "content")[:MOST_VERSIONS]
     spans = []
-    for at, content in (
-        versions.order_by("created_at", "id").values_list("created_at", "content")[:MOST_VERSIONS].iterator()
-    ):
+    for at, content in newest.iterator():
         end, place = None, 0
         for line in content.splitlines(keepends=True):
-            place += len(line.encode("utf-16-le")) // 2
-            if line.strip() in lines:
+            place += len(line.encode("utf-16-le", "surrogatepass")) // 2
+            if line.strip() in wanted_lines:
                 end = place
                 break
-        spans.append(Span(at, count_chars(content.encode()), end))
-    return spans
+        spans.append(Span(at, count_chars(content.encode(errors="replace")), end))
+    return spans[::-1]
 
 
 def _join_spans(spans):
@@ -140,11 +139,12 @@ def _find_tool_results(agent, lines):
     tools: dict[tuple[str, int], str] = {}
     for line in lines[:5]:
         parts = tuple(words.split(words.fold(line)))
-        if not parts:
+        first = tuple(part[:LONGEST_PHRASE] for part in parts[:LONGEST_PHRASE])
+        while sum(len(words.list_entries(part)) for part in first) > query.MOST_ENTRIES:
+            first = first[:-1]
+        if not first:
             continue
-        line_query = query.Query(
-            line, [query.Term(parts[:LONGEST_PHRASE])], filters={"agent": agent.agent_id, "kind": "result"}
-        )
+        line_query = query.Query(line, [query.Term(first)], filters={"agent": agent.agent_id, "kind": "result"})
         whole = query.Term(parts)
         for hit in find.search(line_query, size=MOST_HITS).hits:
             tool = next(iter(hit.item.facts["tool"] & READERS), "")

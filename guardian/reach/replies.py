@@ -1,6 +1,7 @@
 """Which replies repeat a line: six words of it in a row, or a number or a name of it beside another word."""
 
 import re
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,7 +12,8 @@ from search import find, query, words
 from .contexts import Reach
 
 IN_A_ROW = 6  # words; of scripts without spaces, characters
-MOST_TERMS, MOST_HITS = 12, 100
+MOST_LINES, MOST_TERMS, MOST_HITS = 5, 12, 100
+SECONDS = 2.0  # for all searches of one write
 NUMBER = re.compile(r"\d[\d.,:/-]*\d|\d{3,}")
 NAME = re.compile(r"(?<![.!?\w] )(?<!^)(?<!^[-*] )\b[A-Z][\w'-]{2,}")
 SHORTEST_WORD = 4
@@ -38,12 +40,15 @@ def find_replies(agent: Agent, lines: Sequence[str], reach: Reach) -> list[Reply
     places_told = {(each.turn.session_id, each.turn.turn_number) for each in reach.contexts}
     since = reach.spans[0][0] // 1000 if reach.spans else 0
     replies: dict[tuple[str, int | str], Reply] = {}
-    for line in lines[:5]:
+    end = time.monotonic() + SECONDS
+    for line in lines[:MOST_LINES]:
         rows, single = _list_terms(line)
         others = {
             part for part in words.split(words.fold(line)) if len(part) >= SHORTEST_WORD or words.is_unspaced(part)
         }
         for term, is_row in [*((term, True) for term in rows), *((term, False) for term in single)][:MOST_TERMS]:
+            if time.monotonic() > end:
+                break
             for hit in _search(agent, term, since):
                 place = hit.item.facts["session_id"], hit.item.facts["turn_number"]
                 folded = words.fold(hit.item.fields.get("agent", ""))

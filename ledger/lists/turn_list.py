@@ -83,7 +83,7 @@ def fits(agent, *, sort=TurnFilters.DEFAULT, session="", branches=False, slow=No
     rows = rows.exclude(answer_state="") if values.get("answer") else rows  # as the index of unusual answers says it
     conditions = build_terms(values, COLUMNS, moment="created_at")
     if text := values.get("q"):
-        keys = narrow.find_keys(agent.db, f"{text} kind:user", "record", session or None)
+        keys = narrow.find_keys(agent.db, text, "record", session or None, kind="user")
         if keys is None:  # without an index
             conditions.append(Term("user_message_content", "icontains", text))
         else:

@@ -53,6 +53,7 @@ VERBS = {
         "backup": "Create, verify, test and restore backups.",
         "retention": "Count old sessions; remove them with --remove. Sessions that evidence needs are kept.",
         "archive": "Move old sessions to archive files, which are read back first; restore them later.",
+        "search": "Find words in all texts; build and verify the indexes that this needs.",
         "jobs": "List the latest jobs, newest first.",
         "settings": "Show and change settings.",
         "migrate_agents": "Bring the database of every agent up to the current schema.",

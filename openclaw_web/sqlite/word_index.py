@@ -18,7 +18,7 @@ import orjson
 from ..disk import publication
 from .files import file_uri, raise_as_django
 
-VERSION = 2  # of the tables and of what stands in them: a file of another version is built again
+VERSION = 2  # of the tables and of what stands in them: others are built again
 FIRST_DAY, SPAN_BITS = 18_262, 16  # days since 1970; a day has room for 2**16 texts
 DAY_SECONDS = 86_400
 SLACK_SECONDS = 8 * DAY_SECONDS  # of a full day the rest has ids of the days after it
@@ -42,6 +42,7 @@ SELECT docs.id, docs.at, parts.source, parts.name, docs.key
 FROM words CROSS JOIN docs ON docs.id = words.rowid CROSS JOIN parts ON parts.id = docs.part
 WHERE words MATCH ? AND words.rowid BETWEEN ? AND ? ORDER BY words.rowid DESC LIMIT ?
 """
+FIND_OF_SOURCE = FIND.replace("ORDER BY", "AND parts.source = ? ORDER BY")
 FIND_IN_DAY = FIND.replace("ORDER BY words.rowid", "AND (docs.at, docs.id) < (?, ?) ORDER BY docs.at DESC, docs.id")
 
 
@@ -116,6 +117,10 @@ class WordIndex:
         """Read the keys of texts of a source that changed since they were indexed, and the last of these changes."""
         rows = self._run("SELECT key, max(id) FROM changed WHERE source = ? GROUP BY key LIMIT 1000", [source])
         return [key for key, _last in rows], max((last for _key, last in rows), default=0)
+
+    def has_changed(self) -> bool:
+        """Whether texts changed since they were indexed."""
+        return bool(self._run("SELECT 1 FROM changed LIMIT 1"))
 
     def note_changed(self, source: str, keys: Iterable[int | str]) -> None:
         self._run_many("INSERT INTO changed (source, key) VALUES (?, ?)", [(source, key) for key in keys])
@@ -204,8 +209,8 @@ class WordIndex:
         if part is not None:
             ids = self._run("SELECT id FROM parts WHERE source = ? AND name = ?", [source, part])
             match = join_all([f"({match})", quote(f"{PART_MARK}{ids[0][0] if ids else 0}")])
-        rows = self._read(FIND, match, 1, BIGGEST, MOST_KEYS)
-        return [(row.part, row.key) for row in rows if row.source == source]
+        rows = self._read(FIND_OF_SOURCE, match, 1, BIGGEST, source, MOST_KEYS)
+        return [(row.part, row.key) for row in rows]
 
     def _read(self, sql, *values):
         return [Candidate(*row) for row in self._run(sql, values)]
@@ -221,7 +226,8 @@ class WordIndex:
     def compact(self) -> None:
         """Merge everything into one segment, and give back the space that is left."""
         self._run("INSERT INTO words (words) VALUES ('optimize')")
-        self._database.executescript("PRAGMA incremental_vacuum")
+        with raise_as_django:
+            self._database.executescript("PRAGMA incremental_vacuum")
 
     def count_rows(self, source: str) -> int:
         """Count the rows that were read of a source: the second number of each position."""
@@ -251,10 +257,11 @@ class WordIndex:
         self._run("BEGIN IMMEDIATE")
         try:
             yield
+            with raise_as_django:
+                self._database.commit()
         except BaseException:
             self._database.rollback()
             raise
-        self._database.commit()
 
 
 def start_at(until: int) -> Start:
@@ -272,7 +279,7 @@ def _get_first_id(moment):
 
 @contextmanager
 def open_index(file: Path) -> Iterator[WordIndex | None]:
-    """Open an index for the block; None where there is none, or one of another version.
+    """Open an index for the block; None where there is none with these tables.
 
     Raises django.db.Error: OperationalError for a full disk, a DatabaseError of no other kind for a damaged file.
     """
@@ -313,7 +320,8 @@ def remove_index(file: Path) -> None:
 
 def quote(entry: str, is_prefix: bool = False) -> str:
     """An entry as a part of an expression of FTS5; `is_prefix`: everything that begins with it."""
-    return f'"{entry}"{" *" if is_prefix else ""}'
+    escaped = entry.replace('"', '""')
+    return f'"{escaped}"{" *" if is_prefix else ""}'
 
 
 def join_all(parts: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
+from django.conf import settings
 from django.db.models import Q
 from django.http import Http404
 from django.urls import reverse
@@ -29,11 +30,18 @@ from guardian.models import BehaviorCorrection, WriteGuardianAudit
 from ledger import consent
 from ledger.models import ConversationTurn, Session, TranscriptEvent
 from ledger.session.evidence import get_speaker_name
+from openclaw_web import capabilities
 from openclaw_web.pages import states
 from people.models.bookkeeping import AuditEntry
 
 MOST = 200  # rows of each step
 MOST_SAMPLES = 50  # whose rows of files are looked for
+MOST_DIGITS = 12
+OWNERS = {
+    "decision": "gate",
+    **dict.fromkeys(("write", "line"), "guardian"),
+    **dict.fromkeys(("sample", "verdict", "release", "row", "download"), "datasets"),
+}  # the capability of a step
 LABELS = {
     "person": gettext_lazy("Who said it"),
     "turn": gettext_lazy("Turn"),
@@ -91,7 +99,7 @@ def build_chain(kind: str, key: str, agent: Agent | None = None) -> list[Step]:
     nodes = defaultdict(list)
     for agent_id, links in links_by_agent.items():
         for name, step_nodes in _list_nodes(agent_id, links).items():
-            nodes[name] += step_nodes
+            nodes[name] += step_nodes if OWNERS.get(name, "") not in settings.DISABLED else []
     start = {"session": "turn", "event": "turn", "artifact": "turn"}.get(kind, kind)
     return [
         Step(name, nodes[name], "" if nodes[name] else _explain(name, nodes, links_by_agent), name == start)
@@ -166,7 +174,8 @@ def _find_samples(kind, key):
     elif kind == "row":
         export_id, side, number = (*key.split(":"), "", "")[:3]
         if (
-            number.isdecimal()
+            len(number) < MOST_DIGITS
+            and number.isdecimal()
             and DatasetExport.objects.filter(id=export_id).exists()
             and side in ("train", "validation", "test")
         ):
@@ -276,6 +285,8 @@ def _list_agent_nodes(agent_id, db, links, nodes):
 
 def _explain(name, nodes, links_by_agent):
     """Why a step of a chain has nothing, in a sentence."""
+    if OWNERS.get(name, "") in settings.DISABLED:
+        return capabilities.describe(OWNERS[name])
     if name in ("person", "turn"):
         has_turns = any(links.turns for links in links_by_agent.values())
         if name == "person" and nodes["turn"]:

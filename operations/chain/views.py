@@ -26,7 +26,7 @@ def chain(request, agent, kind, key):
 @needs("viewer")
 def chain_find(request):
     """Find a row of a file by its text, its SHA-256 or words of it."""
-    text, places, is_whole, problem = request.GET.get("row", "")[:100_000], [], True, ""
+    text, places, is_whole, problem = request.GET.get("row", "")[:1_500], [], True, ""
     try:
         places, is_whole = lookup.find_places(text) if text.strip() else ([], True)
     except Refused as refused:

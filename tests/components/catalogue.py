@@ -75,8 +75,8 @@ ENTRIES = {
         ("Text and words", "text", ()),
     ],
 }
-# Around every page, this one too.
-FRAME = ("logo", "rail_of", "tab_bar", "related_links", "agent_chooser", "zone_note")
+# Around every page, this one too, or a part that pages load.
+FRAME = ("logo", "rail_of", "tab_bar", "related_links", "find_field", "chain", "agent_chooser", "zone_note")
 
 
 @dataclass(frozen=True, slots=True)

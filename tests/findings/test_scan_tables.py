@@ -7,6 +7,7 @@ import orjson
 import pytest
 from django.db import connections
 
+from artifacts import search_source
 from artifacts import services as artifacts
 from artifacts.models import Artifact
 from datasets.models import FindingValue
@@ -83,7 +84,8 @@ def test_windows_of_the_gate_are_found(store):
 
 
 def test_a_content_is_found_once_and_only_its_first_part(store, monkeypatch):
-    monkeypatch.setattr(tables, "MOST_BYTES", 10_000)
+    for module in (tables, search_source):
+        monkeypatch.setattr(module, "MOST_BYTES", 10_000)
     text = f"mail {MAIL}\n" + "x\n" * 10_000 + f"mail {OTHER_MAIL}\n"
     for place in ("a", "b"):
         artifacts.stash(DB, text, kind="note", place=artifacts.Place(session_id=place))

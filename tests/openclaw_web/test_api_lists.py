@@ -48,7 +48,7 @@ def test_every_list_takes_and_gives_both_cursors():
     schemas = api.get_openapi_schema()["components"]["schemas"]
     for _, path, operation in operations():
         names = {parameter["name"] for parameter in operation["parameters"]}
-        if {"after", "limit"} <= names:
+        if {"after", "limit"} <= names and path != "/api/v1/search":  # which only goes on
             page = operation["responses"][200]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
             assert "before" in names, path
             assert {"items", "next", "previous"} <= schemas[page]["properties"].keys(), path

@@ -1,7 +1,9 @@
 """The search finds what a scan of all texts finds, shows what pages show, and follows what happens to texts."""
 
 import random
+import sqlite3
 import unicodedata
+from contextlib import closing
 from itertools import groupby
 
 import orjson
@@ -13,8 +15,9 @@ from agents.models import Agent
 from datasets.models import DatasetSample
 from datasets.review import verdicts
 from gate.models import MemoryGateDecision
-from ledger.models import TranscriptEvent
+from ledger.models import Session, TranscriptEvent
 from ledger.transcripts import removal
+from openclaw_web.errors import Refused
 from openclaw_web.sqlite import word_index
 from people.configuration import setting_values as configuration
 from search import changes, fill, find, query, words
@@ -485,3 +488,107 @@ def test_texts_of_full_days_and_odd_times_are_found(tmp_path):
         rows, start = index.find('"rye"', word_index.start_at(query.LAST), 0, 3)
         more, _end = index.find('"rye"', start, 0, 100)
     assert [row.key for row in rows + more] == [4, 2, 3, 1, 5, 0]
+
+
+def test_a_change_that_is_told_while_the_index_is_built_is_read(home):
+    write_talk(home, "rye")
+    run(home)
+    decision = DecisionFactory(db=MAIN, candidate_fact="tea", turn_id=None)
+    fill.fill_all()
+    draft = databases.get_path("main").with_name(fill.DRAFT)
+    place = next(place for place in fill.list_places() if place.agent_id)
+    fill._fill_draft(place, draft, fill.read_mark(), lambda _count: None)
+    MemoryGateDecision.objects.using(MAIN).filter(id=decision.id).update(candidate_fact="likes kohlrabi")
+    changes.note(MAIN, "decision", [decision.id])
+    word_index.replace_index(place.file, draft)
+    assert fill.is_needed()
+    fill.fill_all()
+    fill.fill_all()
+    assert [kind for kind, _text in hits("kohlrabi")] == ["fact"]
+
+
+def test_an_index_that_is_busy_is_built_anew_and_not_lost(home, monkeypatch):
+    script = write_talk(home, "rye")
+    run(home)
+    fill.fill_all()
+    monkeypatch.setattr(word_index, "BUSY_SECONDS", 0)
+    file = databases.get_path("main").with_name(fill.FILE)
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        changes.forget_sessions(MAIN, [script.session])
+    assert file.exists() and fill.is_needed()
+    assert fill.fill_all()["rebuilt"] == 1
+    assert not fill.is_needed() and len(hits("rye")) == 1
+
+
+def test_one_session_for_another_is_no_equal_count(home):
+    script = write_talk(home, "the zanzibarword")
+    run(home)
+    fill.fill_all()
+    removal.delete_session(MAIN, script.session)
+    write_talk(home, "something new")
+    script.path.unlink()
+    run(home)
+    assert fill.fill_all()["rebuilt"] == 1
+    assert b"zanzibarword" not in databases.get_path("main").with_name(fill.FILE).read_bytes()
+
+
+def test_a_row_with_the_number_of_a_removed_one_is_found(home):
+    run(home)
+    gone = DecisionFactory(db=MAIN, candidate_fact="rye", turn_id=None)
+    fill.fill_all()
+    MemoryGateDecision.objects.using(MAIN).filter(id=gone.id).delete()
+    DecisionFactory(db=MAIN, candidate_fact="oats", turn_id=None)
+    fill.fill_all()
+    assert (hits("rye"), len(hits("oats"))) == ([], 1)
+
+
+def test_wrong_sums_of_a_session_build_nothing_anew(home):
+    script = write_talk(home, "rye", "oats")
+    run(home)
+    Session.objects.using(MAIN).filter(id=script.session).update(record_count=1)
+    fill.fill_all()
+    Session.objects.using(MAIN).filter(id=script.session).update(title="Other")
+    assert fill.fill_all() | {"message": ""} == {"message": "", "texts": 0, "rebuilt": 0}
+    assert len(hits("oats")) == 1
+
+
+@pytest.mark.parametrize("text", ["cafe\u0301 time", "ﬁne flour", "ＣＡＦＥ au lait"])
+def test_marks_stand_at_the_words_as_they_are_written(home, text):
+    write_talk(home, f"{'x ' * 300}{text} {'y ' * 300}")
+    run(home)
+    fill.fill_all()
+    (hit,) = find.search(query.parse(unicodedata.normalize("NFKC", text.split()[0]))).hits
+    assert [piece for piece, is_mark in hit.cut() if is_mark] == [text.split()[0]]
+
+
+def test_a_query_of_many_words_and_a_long_text_are_bounded(home):
+    write_talk(home, "a " * 20_000 + "b")
+    run(home)
+    fill.fill_all()
+    with pytest.raises(Refused, match="too many words"):
+        query.parse(" ".join(f"w{number}" for number in range(40)))
+    (hit,) = find.search(query.parse("a " * 400 + "b")).hits
+    assert sum(len(piece) for piece, _mark in hit.cut()) < 300
+    assert len(hit.item.fields["user"]) <= 10_000
+
+
+def test_a_damaged_agent_hides_no_other(home):
+    write_talk(home, "rye flour")
+    run(home)
+    fill.fill_all()
+    TranscriptEvent.objects.using(MAIN).filter(kind="user").update(event_json="{broken")
+    assert hits("rye") == []
+
+
+def test_filters_in_the_words_of_a_list_are_refused(home, as_admin):
+    write_talk(home, "rye flour")
+    run(home)
+    fill.fill_all()
+    pages = ("turns", "events", "gate/decisions", "guardian/writes")
+    for words_of_list, status in (("rye tool:exec", 409), ("rye after:2026-01-01", 409), ('"rye', 200), ("!!!", 200)):
+        for page in pages:
+            answer = as_admin.get(f"/api/v1/agents/main/{page}", {"q": words_of_list})
+            assert answer.status_code == status, (page, words_of_list)
+    assert as_admin.get("/api/v1/search", {"q": "rye", "after": "WzEsNSwwXQ"}).status_code == 409
+    assert len(as_admin.get("/api/v1/agents/main/turns", {"q": '"rye'}).json()["items"]) == 1

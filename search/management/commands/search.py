@@ -1,8 +1,9 @@
-"""`openclaw-web search`: search in a terminal, and the files that it needs."""
+"""`openclaw-web search`: search in a terminal, and its indexes."""
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from openclaw_web.amounts import format_plural
 from openclaw_web.clock import now_ms
 from openclaw_web.commands.groups import Group, Outcome, WrongUse
 from openclaw_web.commands.verbs import FAILED
@@ -11,6 +12,8 @@ from openclaw_web.sqlite import word_index
 
 from ... import fill, find, query
 from ...sources import KINDS
+
+NAME = gettext_lazy("samples and tasks")  # of the global file
 
 
 class Find:
@@ -53,17 +56,14 @@ class Status:
                     row["bytes"], row["waiting"] = place.file.stat().st_size, fill.count_waiting(place, index)
                     row["filled_at"] = int(index.read_facts().get("filled_at", now_ms()))
             rows.append(row)
-        sentence = _("%(name)s: %(texts)s texts, %(size)s, %(waiting)s rows waiting")
-        lines = [
-            sentence
-            % {
-                "name": row["agent"] or _("samples and tasks"),
-                "texts": f"{row['texts']:,}",
-                "size": size(row["bytes"]),
-                "waiting": _("all") if row["waiting"] is None else f"{row['waiting']:,}",
-            }
-            for row in rows
-        ]
+        lines = []
+        for row in rows:
+            texts = format_plural("%(count)s text", "%(count)s texts", row["texts"])
+            if row["waiting"] is None:
+                waiting = _("not searched yet")
+            else:
+                waiting = format_plural("%(count)s row waiting", "%(count)s rows waiting", row["waiting"])
+            lines.append(f"{row['agent'] or NAME}: {texts}, {size(row['bytes'])}, {waiting}")
         return Outcome({"indexes": rows}, "\n".join(lines))
 
 
@@ -88,7 +88,7 @@ class Verify:
 
     def run(self, agent, **_options):
         faults = {place.agent_id: lacking for place in fill.list_places(agent) if (lacking := fill.find_faults(place))}
-        lines = [f"{name or _('samples and tasks')}: {', '.join(lacking)}" for name, lacking in faults.items()]
+        lines = [f"{name or NAME}: {', '.join(lacking)}" for name, lacking in faults.items()]
         if not faults:
             return Outcome({"faults": {}}, _("The search has every text."))
         sentence = _("The search lacks texts. Run openclaw-web search rebuild.")
@@ -96,7 +96,7 @@ class Verify:
 
 
 class Command(Group):
-    help = gettext_lazy("Search all texts, and look after the search.")
+    help = gettext_lazy("Find words in all texts; build and verify the indexes that this needs.")
     examples = ("search flour bread", "search status", "search rebuild")
     schema = "openclaw-web.search.v1"
     verbs = {"find": Find(), "status": Status(), "rebuild": Rebuild(), "verify": Verify()}

@@ -150,7 +150,7 @@ def test_a_sample_that_cannot_be_read_has_one_and_is_like_none():
 
 
 def test_the_job_runs_by_itself_where_one_is_missing():
-    for other in ("schedule.exchangeMinutes", "schedule.findingsScanMinutes"):
+    for other in ("schedule.exchangeMinutes", "schedule.findingsScanMinutes", "schedule.searchMinutes"):
         configuration.put(other, 0)
     add_sample("one", near_text())
     assert [job.kind for job in automatic_tasks.start_due()] == ["signatures"]
