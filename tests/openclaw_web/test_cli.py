@@ -62,6 +62,9 @@ RECEIPTS = {
         "message", "days", "out", "dry_run", "before", "sessions", "records", "turns", "kept", "bytes", "failed",
         "failed_count", "agents",
     },
+    "search": {
+        "items", "next", "is_partial", "behind", "indexes", "message", "texts", "rebuilt", "faults",
+    },
     "service": {
         "verb", "path", "is_installed", "is_changed", "active", "enabled", "difference", "address", "left", "unit",
     },

@@ -18,7 +18,7 @@ NAME = gettext_lazy("samples and tasks")  # of the global file
 
 class Find:
     HELP = gettext_lazy("Print the texts that have these words; “find” may be left out.")
-    EXAMPLES = ("search '\"weekly report\" -draft agent:main'", "search find 面包 --sort best --json")
+    EXAMPLES = ("search find flour bread agent:main kind:user", "search find 面包 --sort best --json")
 
     def add_arguments(self, parser):
         parser.add_argument(
@@ -97,7 +97,7 @@ class Verify:
 
 class Command(Group):
     help = gettext_lazy("Find words in all texts; build and verify the indexes that this needs.")
-    examples = ("search flour bread", "search status", "search rebuild")
+    examples = ("search find flour bread", "search status", "search rebuild")
     schema = "openclaw-web.search.v1"
     verbs = {"find": Find(), "status": Status(), "rebuild": Rebuild(), "verify": Verify()}
 
