@@ -5,7 +5,8 @@ the time says so: the file was modified shortly after the call.
 """
 
 import re
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,9 +21,12 @@ from openclaw_web.lists.paging import Listing, Page
 from openclaw_web.sqlite.json_columns import decode
 
 from . import versions
+from .files import MEMORY_FILES
+from .models import WriteGuardianAudit
 
 WINDOW = 5_000  # records that one search looks through
 SHOWN = 20
+MOST_RECORDS = 200  # with calls, of turns
 WRITERS = ("write", "edit", "multi_edit", "apply_patch", "write_file", "edit_file", "create_file")
 PATHS = ("path", "file_path", "filePath", "file", "filename")
 PATCHES = ("patch", "input", "_text")
@@ -57,12 +61,15 @@ class ToolWrite:
     is_certain: bool = False
 
 
-def find_tool_writes(agent: Agent, name: str, *, after: str | None = None, size: int = SHOWN, **place: Any) -> Page:
+def find_tool_writes(
+    agent: Agent, name: str, *, after: str | None = None, size: int = SHOWN, until: int | None = None, **place: Any
+) -> Page:
     """Return a page of the calls that named a file to write to it, newest first.
 
-    `is_partial` says that the search window ended before the page was full.
+    `until` is the latest time of a call (ms). `is_partial` says that the search window ended before the page was full.
     """
     rows = TranscriptEvent.objects.using(agent.db).placed().values(*READ)
+    rows = rows if until is None else rows.filter(created_at__lte=until)
     tools = Q()
     for tool in WRITERS:
         tools |= Q(event_json__contains=f'"{tool}"')
@@ -70,15 +77,34 @@ def find_tool_writes(agent: Agent, name: str, *, after: str | None = None, size:
     listing = Listing(rows, ORDER, (Q(tool_call_count__gt=0) & Q(event_json__contains=last) & tools), WINDOW)
     matches = listing.page(after=after, size=size, **place)
     called = [(row, call) for row in matches for call in _read_calls(row) if _is_about(call, name)]
-    ids = {row["session_id"] for row, _call in called}
-    stored = Session.objects.using(agent.db).filter(id__in=ids).values_list("id", "title")
-    titles = {session_id: split_injected(title)[1] or session_id for session_id, title in stored}
-    failed = _find_failed(agent.db, called)
-    writes = [_build_write(row, call, titles, failed) for row, call in called]
-    _find_versions(agent, name, [(write, call) for write, (_row, call) in zip(writes, called, strict=True)])
-    page = Page(writes)
+    page = Page(_build_writes(agent, name, called))
     page.next, page.previous, page.is_partial = matches.next, matches.previous, matches.is_partial
     return page
+
+
+def find_turn_writes(agent: Agent, session_id: str, turn_numbers: Collection[int]) -> list[tuple[str, ToolWrite]]:
+    """Return the calls of turns that certainly wrote to memory files or daily notes, each with the file's name."""
+    rows = TranscriptEvent.objects.using(agent.db).placed().values(*READ).order_by("seq")
+    rows = rows.filter(session_id=session_id, turn_number__in=turn_numbers, tool_call_count__gt=0)
+    called_by_name = defaultdict(list)
+    for row in rows[:MOST_RECORDS]:
+        for call in _read_calls(row):
+            for path in _list_paths(call):
+                name = path.rpartition("/")[2]
+                if f"/{versions.NOTES}" in f"/{path}":
+                    name = versions.NOTES + path.rpartition(versions.NOTES)[2]
+                if name in MEMORY_FILES or name.startswith(versions.NOTES):
+                    called_by_name[name].append((row, call))
+    writes = [(name, write) for name, called in called_by_name.items() for write in _build_writes(agent, name, called)]
+    return [(name, write) for name, write in writes if write.is_certain]
+
+
+def find_call(agent: Agent, audit: WriteGuardianAudit) -> ToolWrite | None:
+    """Return the call that certainly led to the version of a write."""
+    if not audit.target_file or not audit.after_snapshot_id:
+        return None
+    calls = find_tool_writes(agent, audit.target_file, until=audit.created_at + BEFORE_MS)
+    return next((call for call in calls if call.is_certain and call.version_id == audit.after_snapshot_id), None)
 
 
 def group_by_version(writes: Iterable[ToolWrite]) -> dict[str, list[ToolWrite]]:
@@ -95,14 +121,27 @@ def _read_calls(row):
     return [call for call in read_facts(row["record"]).calls if call.name in WRITERS]
 
 
+def _build_writes(agent, name, called):
+    ids = {row["session_id"] for row, _call in called}
+    stored = Session.objects.using(agent.db).filter(id__in=ids).values_list("id", "title")
+    titles = {session_id: split_injected(title)[1] or session_id for session_id, title in stored}
+    failed = _find_failed(agent.db, called)
+    writes = [_build_write(row, call, titles, failed) for row, call in called]
+    _find_versions(agent, name, [(write, call) for write, (_row, call) in zip(writes, called, strict=True)])
+    return writes
+
+
 def _is_about(call: ToolCall, name: str) -> bool:
     """Return whether a call names a file of the workspace by any path to it."""
+    return any(path == name or path.endswith(f"/{name}") for path in _list_paths(call))
+
+
+def _list_paths(call):
     named = [call.arguments[key] for key in PATHS if isinstance(call.arguments.get(key), str)]
     for key in PATCHES:
         if isinstance(text := call.arguments.get(key), str):
             named += PATCHED.findall(text)
-    paths = (path.strip().replace("\\", "/").removeprefix("./") for path in named)
-    return any(path == name or path.endswith(f"/{name}") for path in paths)
+    return [path.strip().replace("\\", "/").removeprefix("./") for path in named]
 
 
 def _find_failed(db, called):

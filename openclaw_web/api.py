@@ -76,6 +76,7 @@ ROUTERS = (
     "datasets.exports.api",
     "datasets.releases.api",
     "operations.chain.api",
+    "operations.remediation.api",
     "operations.backups.api",
     "operations.retention.api",
     "operations.doctor.api",

@@ -38,6 +38,7 @@ JOB_KINDS = {
     "doctor_undo": "operations.doctor.undo_job.JOB",
     "doctor_unignore": "operations.doctor.ignored_sessions.JOB",
     "notifications": "operations.notifications.job.JOB",
+    "remediation": "operations.remediation.job.JOB",
 }
 
 # What the doctor looks for, in the order in which it is looked for (openclaw_web.sqlite.integrity.Check).

@@ -10,6 +10,7 @@ from .checkpoints import views as checkpoints
 from .doctor import views as doctor
 from .lint import views as lint
 from .notifications import views as notifications
+from .remediation import views as remediation
 from .retention import views as retention
 
 app_name = "operations"
@@ -21,6 +22,22 @@ urlpatterns = [
     ),
     *agent_paths("chain/<str:kind>/<anything:key>/", chain.chain, name="chain"),
     path("chain/", chain.chain_find, name="chain_find"),
+    path("agents/<str:agent>/remediation/of/<anything:turn_id>/", remediation.remediation, name="remediation"),
+    path(
+        "agents/<str:agent>/remediation/start/<anything:turn_id>/",
+        remediation.remediation_start,
+        name="remediation_start",
+    ),
+    path(
+        "agents/<str:agent>/remediation/plan/<str:remediation_id>/",
+        remediation.remediation_detail,
+        name="remediation_detail",
+    ),
+    path(
+        "agents/<str:agent>/remediation/plan/<str:remediation_id>/run/",
+        remediation.remediation_run,
+        name="remediation_run",
+    ),
     path("operations/", problems.system, name="system"),
     path("operations/needs/", problems.system_needs, name="system_needs"),
     path("operations/artifacts/", artifact_gc.artifact_store, name="artifact_store"),

@@ -366,7 +366,7 @@ def is_rolled_back(
 
 def _read_batches(db) -> Iterator[list[tuple[str, str | None, str | None]]]:
     """The id, turn and session of each rolled-back write of an agent, in batches."""
-    writes = WriteGuardianAudit.objects.using(db).filter(status=WriteGuardianAudit.Status.ROLLED_BACK).order_by()
+    writes = WriteGuardianAudit.objects.using(db).taken_back().order_by()
     rows = writes.values_list("id", "turn_id", "session_id").iterator(chunk_size=2_000)
     while batch := list(islice(rows, BATCH)):
         yield batch

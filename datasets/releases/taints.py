@@ -112,7 +112,7 @@ def _find_agent_taints(db, rows) -> Found:
         .values_list("session_id", flat=True)
     )
     turn_ids = {row[2] for row, _session_id in rows if row[2]}
-    audits = WriteGuardianAudit.objects.using(db).filter(status=WriteGuardianAudit.Status.ROLLED_BACK)
+    audits = WriteGuardianAudit.objects.using(db).taken_back()
     audit_ids = {row[3] for row, _session_id in rows if row[3]}
     rolled_back = set(audits.filter(id__in=audit_ids).values_list("id", flat=True))
     rolled_back_turns = set(audits.filter(turn_id__in=turn_ids).values_list("turn_id", flat=True))

@@ -45,13 +45,13 @@ class UndoResult:
     sample_count: int = 1
 
 
-def undo(by: str, label_id: str | None = None) -> UndoResult:
-    """Undo the last of a person's 50 latest actions, or that of one verdict on a sample.
+def undo(by: str, label_id: str | None = None, *, is_any: bool = False) -> UndoResult:
+    """Undo the last of a person's 50 latest actions, or that of one verdict on a sample (with `is_any` an older one).
 
     Actions that were undone already do not count; a verdict on a found value is undone as on its page. Raises Refused
     when there is none, and when somebody else judged the sample since: the next call then goes on to the action before.
     """
-    action = find_last_action(by, label_id)
+    action = find_last_action(by, label_id, is_any=is_any)
     if action is None and label_id:
         raise Refused(_("This verdict is not among your last 50 actions, or was undone already."))
     if action is None:
@@ -61,7 +61,7 @@ def undo(by: str, label_id: str | None = None) -> UndoResult:
         return UndoResult(action.kind, value_verdicts.describe(row, None), None, 0)
     agent, correction_id = _find_filed_correction(action)
     with write_queue.both_transactions(agent.db) if agent else write_queue.global_transaction():
-        is_last = find_last_action(by, label_id) == action
+        is_last = find_last_action(by, label_id, is_any=is_any) == action
         result = _undo_action(action, agent, correction_id) if is_last else ""
     if not is_last:  # the person did or undid something meanwhile, in another tab
         return undo(by, label_id)

@@ -64,6 +64,13 @@ class WorkspaceFile(FileVersion):
         return self.id
 
 
+class AuditQuerySet(PlacedQuerySet):
+    def taken_back(self):
+        """Writes whose lines are out of the file: rolled back, and that rollback was not rolled back itself."""
+        is_in_force = Q(rollback__own_audit__status="rolled_back") | Q(origin="rollback")
+        return self.filter(status="rolled_back").exclude(is_in_force)
+
+
 class WriteGuardianAudit(models.Model):
     """One write, with the spec's columns (Reflection REQ-003 `write_guardian_audit`).
 
@@ -127,7 +134,7 @@ class WriteGuardianAudit(models.Model):
     retry_of = PlainText(null=True, shown="api file", help_text="id of the write that was asked for again")
     rule_id = PlainText(null=True, shown="api file", help_text="id of the rule that applies to this write")
 
-    objects = PlacedQuerySet.as_manager()
+    objects = AuditQuerySet.as_manager()
 
     class Meta:
         db_table = "write_guardian_audit"

@@ -89,6 +89,13 @@ def plan_rollback(agent: Agent, audit_id: str, *, hunk: int | None = None) -> Ro
     audit = rows.filter(id=audit_id).first()
     if audit is None:
         raise NoSuchWrite(_("This agent has no write %(id)s.") % {"id": audit_id})
+    check_possible(audit)
+    place = workspace_access.get_workspace(agent)
+    return build_plan(audit, place, read_workspace_file(place, audit.target_file or ""), hunk=hunk)
+
+
+def check_possible(audit: WriteGuardianAudit) -> None:
+    """Raise NotPossible for a write that changed nothing, or of which a side is not known."""
     if audit.status == Status.ROLLED_BACK:
         raise NotPossible(_("This write has been rolled back already."))
     if audit.status != Status.WRITTEN:
@@ -101,8 +108,6 @@ def plan_rollback(agent: Agent, audit_id: str, *, hunk: int | None = None) -> Ro
     if audit.hunks_json is None:
         raise NotPossible(_("Nobody knows what the file held before this write, so it cannot be rolled back."))
     check_versions(audit)
-    place = workspace_access.get_workspace(agent)
-    return build_plan(audit, place, read_workspace_file(place, audit.target_file or ""), hunk=hunk)
 
 
 def build_plan(audit: WriteGuardianAudit, place: Path, now: bytes | None, *, hunk: int | None = None) -> RollbackPlan:

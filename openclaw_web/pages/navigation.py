@@ -55,6 +55,7 @@ class Room(NamedTuple):
     is_urgent: bool = False
 
 
+OF_DECISIONS = ("/verdicts/", "/judge/", "/chain/", "/remediation/")
 OF_WRITES = ("/corrections/", "/correct/", "/opinions/", "/opine/", "/write-verdicts/", "/judge-write/", "/write-uses/")
 ROOMS = (
     Room(
@@ -92,7 +93,7 @@ ROOMS = (
         (
             (Page("overview:memory_list", _("Files"), of_agent="MEMORY.md/"),),
             (
-                Page("gate:decision_list", _("Decisions and writes"), below=("/verdicts/", "/judge/", "/chain/")),
+                Page("gate:decision_list", _("Decisions and writes"), below=OF_DECISIONS),
                 Page("guardian:audit_list", _("Writes"), below=OF_WRITES, is_view=True),
                 Page("gate:statistics", _("Statistics")),
                 Page("gate:call_list", _("Calls")),

@@ -73,6 +73,7 @@ BY_PART = {
     "audit_id": ("audit_id", _("There is no write %(name)s."), (WRITES,)),
     "call_id": ("call_id", _("There is no gate call %(name)s."), (CALLS,)),
     "prompt_id": ("prompt_id", _("There is no prompt version %(name)s."), (DECISIONS,)),
+    "remediation_id": ("remediation_id", _("There is no plan %(name)s."), (DECISIONS,)),
     "replay_id": ("replay_id", _("There is no replay %(name)s."), (REPLAYS,)),
     "session_id": ("session_id", _("There is no session %(name)s."), (SESSIONS, AGENTS)),
     "sha256": ("sha256", _("There is no artifact %(name)s."), (ARTIFACTS,)),

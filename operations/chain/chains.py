@@ -25,6 +25,7 @@ from datasets.releases.lineage import find_rows
 from datasets.words import TYPE_WORDS
 from episodes.models import EpisodicEvent
 from gate.models import MemoryGateDecision
+from guardian import tool_writes
 from guardian.detail.line_blame import blame_file, find_remaining_by_write
 from guardian.models import BehaviorCorrection, WriteGuardianAudit
 from ledger import consent
@@ -36,6 +37,8 @@ from people.models.bookkeeping import AuditEntry
 
 MOST = 200  # rows of each step
 MOST_SAMPLES = 50  # whose rows of files are looked for
+MOST_SESSIONS = 10  # whose tool calls are read
+MOST_UNNAMED = 3  # writes whose call is searched
 MOST_DIGITS = 12
 OWNERS = {
     "decision": "gate",
@@ -60,12 +63,16 @@ OF_AGENT = frozenset(KINDS) - {"verdict", "sample", "release", "row"}
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One thing in a step of a chain; `href` is empty where it has no page."""
+    """One thing in a step of a chain; `href` is empty where it has no page.
+
+    `stems` of a turn is the page of everything that stems from it.
+    """
 
     title: str
     href: str = ""
     at: int | None = None
     id: str = ""
+    stems: str = ""
 
 
 @dataclass(slots=True)
@@ -95,12 +102,16 @@ class Links:
 
 def build_chain(kind: str, key: str, agent: Agent | None = None) -> list[Step]:
     """Build the chain of a thing: ten steps. Raises Http404 when it is not stored."""
-    links_by_agent = find_links(kind, key, agent)
+    start = {"session": "turn", "event": "turn", "artifact": "turn"}.get(kind, kind)
+    return list_steps(find_links(kind, key, agent), start)
+
+
+def list_steps(links_by_agent: dict[str, Links], start: str) -> list[Step]:
+    """Return the ten steps of a chain with these ids, from who said it to who downloaded it."""
     nodes = defaultdict(list)
     for agent_id, links in links_by_agent.items():
         for name, step_nodes in _list_nodes(agent_id, links).items():
             nodes[name] += step_nodes if OWNERS.get(name, "") not in settings.DISABLED else []
-    start = {"session": "turn", "event": "turn", "artifact": "turn"}.get(kind, kind)
     return [
         Step(name, nodes[name], "" if nodes[name] else _explain(name, nodes, links_by_agent), name == start)
         for name in LABELS
@@ -127,7 +138,12 @@ def _find_start(agent, kind, key):
         links.turns = set(ConversationTurn.objects.using(db).filter(session_id=key).values_list("id", flat=True)[:MOST])
         is_stored = Session.objects.using(db).filter(id=key).exists()
     elif kind == "turn":
-        links.turns, is_stored = {key}, ConversationTurn.objects.using(db).filter(id=key).exists()
+        turns = ConversationTurn.objects.using(db)
+        turn = turns.filter(id=key).only("created_at", "user_message_id").first()
+        is_stored = turn is not None
+        if turn is not None:  # forked sessions have copies of it
+            copies = turns.filter(created_at=turn.created_at, user_message_id=turn.user_message_id)
+            links.turns = {key, *copies.exclude(user_message_id=None).values_list("id", flat=True)[:MOST]}
     elif kind == "decision":
         links.decisions, is_stored = {key}, MemoryGateDecision.objects.using(db).filter(id=key).exists()
     elif kind == "write":
@@ -194,19 +210,38 @@ def _follow(agent_id, db, links):
         links.decisions |= {decision_id} - {None}
         links.writes |= {audit_id} - {None}
     writes = WriteGuardianAudit.objects.using(db)
-    for turn_id, decision_id in writes.filter(id__in=links.writes).values_list("turn_id", "decision_id"):
-        links.turns |= {turn_id} - {None}
-        links.decisions |= {decision_id} - {None}
+    for write in writes.filter(id__in=links.writes).defer("diff", "hunks_json")[:MOST]:
+        links.turns |= {write.turn_id} - {None}
+        links.decisions |= {write.decision_id} - {None}
+        if write.turn_id is None and write.decision_id is None and len(links.writes) <= MOST_UNNAMED:
+            call = tool_writes.find_call(Agent.objects.get(agent_id=agent_id), write)
+            of_session = ConversationTurn.objects.using(db).filter(session_id=call.session_id) if call else None
+            if of_session is not None:
+                links.turns |= set(of_session.filter(turn_number=call.turn_number).values_list("id", flat=True))
     decisions = MemoryGateDecision.objects.using(db)
     links.turns |= set(decisions.filter(id__in=links.decisions).values_list("turn_id", flat=True)) - {None}
     if links.is_whole:
         links.decisions |= set(decisions.filter(turn_id__in=links.turns).values_list("id", flat=True)[:MOST])
         links.writes |= set(writes.filter(turn_id__in=links.turns).values_list("id", flat=True)[:MOST])
+        versions = {write.version_id for _name, write in find_turn_writes(agent_id, db, links)}
+        unnamed = writes.filter(after_snapshot_id__in=versions, turn_id=None)
+        links.writes |= set(unnamed.values_list("id", flat=True)[:MOST])
     links.writes |= set(writes.filter(decision_id__in=links.decisions).values_list("id", flat=True)[:MOST])
     if not links.samples or links.is_whole:
         of_agent = DatasetSample.objects.filter(agent_id=agent_id)
         about = Q(decision_id__in=links.decisions) | Q(audit_id__in=links.writes) | Q(turn_id__in=links.turns)
         links.samples |= set(of_agent.filter(about).values_list("id", flat=True)[:MOST])
+
+
+def find_turn_writes(agent_id: str, db: str, links: Links) -> list[tuple[str, tool_writes.ToolWrite]]:
+    """Return the calls of the turns of a chain that certainly wrote to memory files or daily notes, with the names."""
+    numbers_by_session = defaultdict(list)
+    turns = ConversationTurn.objects.using(db).filter(id__in=links.turns)
+    for session_id, number in turns.values_list("session_id", "turn_number"):
+        numbers_by_session[session_id].append(number)
+    agent = Agent.objects.get(agent_id=agent_id)
+    sessions = list(numbers_by_session.items())[:MOST_SESSIONS]
+    return [pair for session in sessions for pair in tool_writes.find_turn_writes(agent, *session)]
 
 
 def _list_nodes(agent_id, links):
@@ -262,7 +297,8 @@ def _list_agent_nodes(agent_id, db, links, nodes):
             "session": turn.session.title[:80] or turn.session_id,
             "number": turn.turn_number,
         }
-        nodes["turn"].append(Node(title, address, turn.created_at, turn.id))
+        stems = reverse("operations:remediation", args=[agent_id, turn.id])
+        nodes["turn"].append(Node(title, address, turn.created_at, turn.id, stems))
     for row in MemoryGateDecision.objects.using(db).filter(id__in=links.decisions).order_by("created_at", "id")[:MOST]:
         nodes["decision"].append(
             Node(row.decision, reverse("gate:decision_detail", args=[agent_id, row.id]), row.created_at, row.id)

@@ -67,7 +67,7 @@ ELSEWHERE = {
     "jobs": "job_cancel",
     "operations": """
         backup_create backup_drill backup_verify checkpoint_make doctor_again doctor_compare doctor_fix doctor_look
-        doctor_undo doctor_unignore notification_test
+        doctor_undo doctor_unignore notification_test remediation_run remediation_start
     """,
     "people": "language_set preferences_save rail_fold theme_set view_forget view_keep",
     "problems": "problem_close problem_mute problem_seen problem_unmute",
@@ -92,7 +92,7 @@ NO_CONTENT = {
         retention_list review_progress session_list session_steps setting_list sign_in_list skipped_list subagent_list
         task_list token_list user_list vfs_entry_list finding_list finding_rules dataset_list dataset_detail
         version_detail member_list version_difference sample_uses benchmark_list dataset_statistics search
-        chain reach
+        chain reach remediation remediation_detail
     """,
     "artifacts": "artifact_list",
     "automation": "background_list cron_list subagent_list",
@@ -113,7 +113,9 @@ NO_CONTENT = {
     """,
     "jobs": "job_detail job_list job_notice",
     "ledger": "error_list event_list savings session_list step_detail stored_list turn_list",
-    "operations": "artifact_store backup_list chain chain_find doctor retention system system_needs",
+    "operations": """
+        artifact_store backup_list chain chain_find doctor remediation remediation_detail retention system system_needs
+    """,
     "overview": "agent_list healthz memory_list memory_list_before overview",
     "people": "account audit_list invitation_list join one_time_link settings sign_in token_list user_list",
     "search": "search",

@@ -65,6 +65,7 @@ READS = {
         /agents/{agent}/guardian/handovers/{handover_id} /agents/{agent}/guardian/proposals
         /agents/{agent}/guardian/proposals/{proposal_id} /agents/{agent}/guardian/run
         /agents/{agent}/guardian/sessions/{session_id}/rollback /agents/{agent}/guardian/writes/{audit_id}/rollback
+        /agents/{agent}/remediation /agents/{agent}/remediation/{remediation_id}
         /operations/backups /operations/doctor /operations/doctor/ignored /operations/doctor/runs
         /operations/doctor/runs/{run_id} /operations/doctor/runs/{run_id}/sources /problems
     """,
@@ -85,7 +86,7 @@ WRITES = {
         /agents/{agent}/episodes/head /agents/{agent}/episodes/verify
         /agents/{agent}/gate/replays/{replay_id}/continue /agents/{agent}/guardian/handovers/{handover_id}/check
         /agents/{agent}/guardian/writes/{audit_id}/retry /operations/collect /operations/doctor/look
-        /operations/notifications/test
+        /operations/notifications/test /agents/{agent}/remediation/{remediation_id}/undo
     """,
     "admin": """
         /agents/{agent}/artifacts/{handle}/verify /datasets/{dataset_id}/versions/{number}/anew
@@ -132,6 +133,7 @@ OPERATIONS = {
     "POST /agents/{agent}/guardian/writes/{audit_id}/opinion": ("labeller", {"opinion": "right"}),
     "POST /agents/{agent}/guardian/writes/{audit_id}/rollback": ("operator", {"reason": "x", "seen": ""}),
     "POST /agents/{agent}/guardian/writes/{audit_id}/sample": ("labeller", {"verdict": "right"}),
+    "POST /agents/{agent}/remediation": ("operator", {"turn": "x", "reason": "x", "seen": "x"}),
     "POST /agents/{agent}/sessions/{session_id}/samples": ("labeller", {"turns": [1]}),
     "POST /benchmarks": ("labeller", {"name": "x", "text": "x"}),
     "POST /benchmarks/{benchmark_id}/report": ("labeller", {}),

@@ -21,6 +21,7 @@ from ledger.models import Session
 from ledger.transcripts import extras_store
 from openclaw_web.disk import packing
 from operations.checkpoints import services as checkpoints
+from operations.models import Remediation
 from people.accounts import invitations
 from people.accounts import services as accounts
 from people.models import User
@@ -61,7 +62,15 @@ def _add_session_rows(session):
     place = artifacts.Place(session.id, None, session.leaf_record_id, "exec")
     artifact = artifacts.stash(DB, "a token in a line\n" * 900, place=place)[0]
     checkpoint = next(checkpoints.build_checkpoints(Agent.objects.get(agent_id=AGENT), compacted, by="demo"))
-    facts = {"session": session.id, "record": session.leaf_record_id, "step": step.id}
+    plan = Remediation.objects.create(id="p1", agent_id=AGENT, turn_id=f"{session.id}:x", started_by="x", created_at=1)
+    plan.steps.create(number=0, kind="reject", key="x", title="x", state="done")
+    facts = {
+        "session": session.id,
+        "turn": session.turns.latest("id").id,
+        "remediation": plan.id,
+        "record": session.leaf_record_id,
+        "step": step.id,
+    }
     return facts | {"artifact": artifact.sha256, "checkpoint": checkpoint.row.sha256}
 
 

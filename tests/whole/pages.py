@@ -32,7 +32,8 @@ class Page:
     `heading`, and `budget` is the most queries that it may run besides that of the agent chooser, of all databases
     together and for any number of rows; a list that `is_counted` may run one more when there is more than a page.
     `plans` are the queries with which its lists are opened for their query plans, and `on` is the name of a declared
-    list, which is tested with each of its filters. `why` is the reason why it is no page.
+    list, which is tested with each of its filters. `searches` is the most searches of replies that it runs, each with a
+    query for the people who opted out. `why` is the reason why it is no page.
     """
 
     route: str
@@ -43,6 +44,7 @@ class Page:
     plans: tuple[str, ...]
     on: str = ""
     is_counted: bool = False
+    searches: int = 0
     why: str = ""
     method: str = "GET"
 
@@ -238,6 +240,8 @@ ROWS = (
     Page("operations:doctor", "operator", "/operations/doctor/", "Doctor", 13, PLAIN),
     Page("operations:chain", "viewer", "chain/write/{write}/", "Chain", 60, ONE),
     Page("operations:chain_find", "viewer", "/chain/", "Find a row of a file", 10, ONE),
+    Page("operations:remediation", "operator", "remediation/of/{turn}/", "Everything that stems", 90, ONE, searches=12),
+    Page("operations:remediation_detail", "operator", "remediation/plan/{remediation}/", "Plan for what", 10, ONE),
     Page("operations:lint_list", "viewer", "lint/", "Costly instructions of {agent}", 10, PLAIN),
     Page("operations:retention", "admin", "/operations/retention/", "Retention", 12, PLAIN),
     Page("operations:system", "operator", "/operations/", "Problems", 8, PLAIN, on="problems"),
@@ -283,7 +287,7 @@ FORMS = {
         guardian:own_guardian_run guardian:proposal_approve guardian:proposal_decline
         guardian:proposal_hand_over guardian:rollback_do guardian:rollback_hand_over guardian:rollback_settle
         guardian:rule_switch guardian:rule_try guardian:session_rollback_do operations:doctor_look
-        operations:notification_test
+        operations:notification_test operations:remediation_run operations:remediation_start
         problems:problem_close problems:problem_mute problems:problem_seen problems:problem_unmute
     """,
     "admin": """

@@ -22,6 +22,7 @@ from ledger.models import IndexedFile, Session, VfsEntry
 from openclaw_web.disk import packing
 from openclaw_web.lists import declaration
 from operations.checkpoints import services as checkpoints
+from operations.models import Remediation
 from people.accounts import invitations, services, tokens
 from people.configuration import saved_views
 from people.models import SignIn
@@ -129,6 +130,7 @@ def _fill_conversation(count):
     packs = [built.row.sha256 for built in checkpoints.build_checkpoints(agent, session, "all", by="root")]
     return {
         "session": "s1",
+        "turn": "s1:r1",
         "record": session.leaf_record_id,
         "step": "id1",
         "artifact": list_handles()[0][-64:],
@@ -256,7 +258,10 @@ def _fill_operations(count):
         factories.CronJobFactory(prompt=LINTED)
         factories.CronRunFactory(job_id="x", seq=1000 + number)
         factories.SubagentRunFactory(requester_session_key="agent:main:webchat:direct:s1")
-    return {"cron": "x", "job": JobRun.objects.order_by("id")[0].id}
+    plan = Remediation.objects.create(id="p1", agent_id="ada", turn_id="s1:r1", started_by="x", created_at=factories.T0)
+    for number in range(count):
+        plan.steps.create(number=number, kind="reject", key="x", title="x", state="done")
+    return {"cron": "x", "remediation": plan.id, "job": JobRun.objects.order_by("id")[0].id}
 
 
 def _fill_people(count, person):

@@ -24,6 +24,7 @@ ARGUMENTS = {
     "session_id": "session", "decision_id": "decision", "call_id": "call", "replay_id": "replay", "prompt_id": "prompt",
     "audit_id": "write", "proposal_id": "proposal", "handover_id": "handover", "name": "file", "sha256": "artifact",
     "handle": "artifact", "step_id": "step", "job_id": "cron",
+    "remediation_id": "remediation",
 }  # fmt: skip
 # Operations that need a query, and one that needs a certain artifact.
 ASKED = {
@@ -32,6 +33,7 @@ ASKED = {
     "/files/writes": "/files/writes?name={file}",
     "/files/version": "/files/version?id={version}",
     "/files/diff": "/files/diff?to={version}",
+    "/remediation": "/remediation?turn={turn}",
     "/checkpoints/{artifact}": "/checkpoints/{checkpoint}",
     "/episodes": "/episodes?scope=global",
     "/episodes/policy": "/episodes/policy?scope=global",

@@ -141,7 +141,7 @@ def format_repeated(queries):
 
 def find_query_problems(page, few, many):
     """Yield problems of the number of queries, for one row and for many."""
-    if len(many) > len(few) + page.is_counted:
+    if len(many) > len(few) + page.is_counted + page.searches:
         yield f"{page.route}  asks {len(few)} queries for one row and {len(many)} for {MANY}:{format_repeated(many)}"
     chooser = bool(page.heading) and page.role != ANYBODY  # it asks for the names of agents
     if (most := max(len(few), len(many)) - chooser) > page.budget:

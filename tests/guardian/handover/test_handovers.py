@@ -19,11 +19,14 @@ from guardian.rollbacks import rollback_plan
 from guardian.rollbacks import service as performing
 from guardian.rollbacks.apply import FileChanged
 from guardian.rollbacks.service import RollbackRequest
+from jobs import services as jobs
 from jobs.models import JobRun
 from jobs.progress import CancelledJob, Progress, Terminal, open_listener
 from openclaw_web.errors import Refused
+from operations.models import Remediation, RemediationStep
 from people.configuration import setting_values as configuration
 from people.models.bookkeeping import AuditEntry
+from tests.factories import SessionFactory, TurnFactory
 from tests.processes import wait_for
 
 from .handover_rows import (
@@ -41,6 +44,23 @@ from .handover_rows import (
 )
 
 pytestmark = pytest.mark.django_db
+
+
+def test_a_plan_for_a_message_hands_its_lines_over(ada, home, command, as_operator):
+    create_recorded_write(home)
+    WriteGuardianAudit.objects.using(DB).update(turn_id="s1:u1")
+    TurnFactory(session=SessionFactory(id="s1"), turn_number=1)
+    page = as_operator.get("/agents/ada/remediation/of/s1:u1/").content.decode()
+    assert "which cannot be undone from here" in page and not command.starts
+    seen = page.partition('name="seen" value="')[2].partition('"')[0]
+    as_operator.post("/agents/ada/remediation/start/s1:u1/", {"reason": "Not true.", "seen": seen})
+    for _time in range(2):
+        assert jobs.run_started(JobRun.objects.get(state="queued", kind="remediation")).state == "finished"
+        plan = Remediation.objects.get().get_absolute_url()
+        assert read_file(home) == BEFORE and get_write().status == "rolled_back"
+        assert "have the agent put the lines back" in as_operator.get(plan).content.decode()
+        as_operator.post(f"{plan}run/", {"undo": "1"})  # there is no button: it is refused, and says so
+    assert RemediationStep.objects.get().state == "done" and len(command.starts) == 1
 
 
 def test_an_agent_that_obeys(ada, home, command, monkeypatch):

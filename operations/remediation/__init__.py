@@ -1,0 +1,1 @@
+"""Everything that stems from a message, and the plan that takes all of it back."""
