@@ -63,7 +63,7 @@ def reach(request, agent, audit_id: str):
     replies = [
         {"session_id": reply.session_id, "turn_number": reply.turn_number}
         | {"address": reply.hit.item.href, "is_told": reply.is_told}
-        for reply in find_replies(agent, lines, line_reach)
+        for reply in find_replies(agent, write.target_file or "", lines)
     ]
     facts = {"lines": lines, "spans": line_reach.spans, "turns": turns, "not_told": dict(line_reach.not_told)}
     return facts | {"replies": replies, "is_cut": line_reach.is_cut}

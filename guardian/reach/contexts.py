@@ -7,8 +7,9 @@ the turn, before the place where a prompt cuts the file. Reports name files and 
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from agents.models import Agent
 from ledger import consent
@@ -22,7 +23,8 @@ from ..standing.file_standing import LIMIT, LIMITS
 from ..standing.files import count_chars, get_spellings, list_prompt_files, read_report_files
 from ..versions import get_model
 
-MOST_VERSIONS, MOST_TURNS, MOST_HITS = 1_000, 20_000, 200
+MOST_VERSIONS, MOST_TURNS, MOST_HITS, CHUNK = 1_000, 20_000, 200, 500
+SESSION_COLUMNS = ("id", "title", "origin", "session_key", "metadata", "prompt_report")
 READERS = frozenset({"read", "memory_get", "memory_search", "view", "read_file"})
 LONGEST_PHRASE = 30  # parts of a line that are searched for
 TOOL, REPORT, TIME = "tool", "report", "time"  # how it is known
@@ -38,11 +40,20 @@ class Span:
     end: int | None
 
 
+class Turn(NamedTuple):
+    """The columns of a turn that matter here."""
+
+    id: str
+    session_id: str
+    turn_number: int
+    created_at: int
+
+
 @dataclass(slots=True)
 class Context:
     """A turn that had the line in its context; `way` says how that is known."""
 
-    turn: ConversationTurn
+    turn: Turn
     way: str
     tool: str = ""
 
@@ -51,32 +62,42 @@ class Context:
 class Reach:
     """How far a line got: who was told, and how many turns were not, by reason.
 
-    `spans` are the times in which the line stood, as pairs; the end is None while it stands.
+    `spans` are the times in which the line stood, as pairs; the end is None while it stands. `sessions` are those of
+    the turns, by id.
     """
 
     contexts: list[Context] = field(default_factory=list)
     not_told: Counter[str] = field(default_factory=Counter)
     spans: list[tuple[int, int | None]] = field(default_factory=list)
+    sessions: dict[str, Session] = field(default_factory=dict)
     is_cut: bool = False  # there are more versions or turns than were looked at
 
     def list_ways(self, *ways: str) -> list[Context]:
         return [each for each in self.contexts if each.way in ways]
 
 
-def find_reach(agent: Agent, file_name: str, lines: Sequence[str]) -> Reach:
-    """Return who was told any of these lines of a file."""
+def find_reach(
+    agent: Agent, file_name: str, lines: Sequence[str], among: Collection[tuple[str, int]] | None = None
+) -> Reach:
+    """Return who was told any of these lines of a file; `among` names the only turns to look at: session and number."""
     lines = [line.strip() for line in lines if line.strip()]
     spans = _read_spans(agent, file_name, lines)
     reach = Reach(spans=_join_spans(spans), is_cut=len(spans) == MOST_VERSIONS)
-    if not reach.spans:
+    if not reach.spans or (among is not None and not among):
         return reach
-    tools, reports = _find_tool_results(agent, lines), _find_reports(agent, file_name, spans)
     turns = ConversationTurn.objects.using(agent.db).filter(created_at__gte=reach.spans[0][0], is_active=True)
-    rows = list(
-        turns.select_related("session").defer("session__prompt_report").order_by("created_at", "id")[: MOST_TURNS + 1]
-    )
+    sessions = Session.objects.using(agent.db)
+    if among is not None:
+        ids = {session_id for session_id, _number in among}
+        turns, sessions = turns.filter(session_id__in=ids), sessions.filter(id__in=ids)
+    tools, reports = _find_tool_results(agent, lines), _find_reports(agent, file_name, spans, sessions)
+    columns = turns.order_by("created_at", "id").values_list(*Turn._fields)
+    rows = [Turn(*row) for row in columns[: MOST_TURNS + 1] if among is None or row[1:3] in among]
     reach.is_cut, rows = reach.is_cut or len(rows) > MOST_TURNS, rows[:MOST_TURNS]
-    untrusted, kinds = _read_untrusted(agent, file_name), _Kinds(agent, file_name)
+    names = sorted({turn.session_id for turn in rows})
+    for start in range(0, len(names), CHUNK):
+        reach.sessions |= sessions.only(*SESSION_COLUMNS).in_bulk(names[start : start + CHUNK])
+    untrusted, kinds = _read_untrusted(agent, file_name), _Kinds(agent, file_name, reach.sessions)
     starts = [span.since for span in spans]
     for turn in rows:
         if (turn.session_id, turn.turn_number) in tools:
@@ -87,7 +108,7 @@ def find_reach(agent: Agent, file_name: str, lines: Sequence[str]) -> Reach:
             reach.not_told[reason] += 1
         else:
             reach.contexts.append(Context(turn, TIME))
-    hidden = consent.find_withheld(agent.db, [each.turn for each in reach.contexts])
+    hidden = consent.find_withheld_keys(agent.db, [each.turn.id for each in reach.contexts])
     reach.contexts = [each for each in reach.contexts if each.turn.id not in hidden]
     return reach
 
@@ -100,7 +121,7 @@ def _exclude(turn, spans, starts, untrusted, kinds, file_name):
         return OTHER_TIME
     if any(since <= turn.created_at < until for since, until in untrusted):
         return LEFT_OUT
-    if not kinds.has_file(turn.session):
+    if not kinds.has_file(turn.session_id):
         return OTHER_SESSION
     return CUT if span.end > LIMITS.get(file_name, LIMIT) else ""
 
@@ -153,9 +174,9 @@ def _find_tool_results(agent, lines):
     return tools
 
 
-def _find_reports(agent, file_name, spans):
+def _find_reports(agent, file_name, spans, sessions):
     """The turns whose prompt a report describes, and which held the whole file with the line: ids."""
-    sessions = Session.objects.using(agent.db).filter(prompt_report__isnull=False, last_activity_at__gte=spans[0].since)
+    sessions = sessions.filter(prompt_report__isnull=False, last_activity_at__gte=spans[0].since)
     starts, ids, reports = [span.since for span in spans], set(), {}
     for session in sessions.only("id", "metadata", "prompt_report_id")[:MOST_TURNS]:
         prompt = decode(session.metadata).get("prompt") if session.metadata else None
@@ -191,15 +212,15 @@ def _read_untrusted(agent, file_name):
 
 
 class _Kinds:
-    """Whether prompts of a session hold a file, line_query once for each session."""
+    """Whether prompts of a session hold a file, looked up once for each session."""
 
-    def __init__(self, agent, file_name):
-        self._agent, self._names = agent, get_spellings(file_name)
+    def __init__(self, agent, file_name, sessions):
+        self._agent, self._names, self._sessions = agent, get_spellings(file_name), sessions
         self._usual = MEMORY_FILES if file_name in MEMORY_FILES else ()
         self._known: dict[str, bool] = {}
 
-    def has_file(self, session):
-        if session.id not in self._known:
-            names = list_prompt_files(self._agent, session, self._usual)
-            self._known[session.id] = not set(self._names).isdisjoint(names)
-        return self._known[session.id]
+    def has_file(self, session_id):
+        if session_id not in self._known:
+            names = list_prompt_files(self._agent, self._sessions[session_id], self._usual)
+            self._known[session_id] = not set(self._names).isdisjoint(names)
+        return self._known[session_id]

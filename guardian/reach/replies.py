@@ -9,7 +9,7 @@ from agents.models import Agent
 from openclaw_web.errors import Refused
 from search import find, query, words
 
-from .contexts import Reach
+from .contexts import find_reach
 
 IN_A_ROW = 6  # words; of scripts without spaces, characters
 MOST_LINES, MOST_TERMS, MOST_HITS = 5, 12, 100
@@ -21,10 +21,14 @@ SHORTEST_WORD = 4
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A reply that repeats a line, and whether its turn is known or thought to have had the line."""
+    """A reply that repeats a line, and whether its turn is known or thought to have had the line.
+
+    `is_row`: it has six words of it in a row, which says enough for any turn.
+    """
 
     hit: find.Hit
     is_told: bool
+    is_row: bool
 
     @property
     def session_id(self) -> str:
@@ -35,12 +39,11 @@ class Reply:
         return self.hit.item.facts["turn_number"]  # type: ignore[no-any-return]
 
 
-def find_replies(agent: Agent, lines: Sequence[str], reach: Reach) -> list[Reply]:
-    """Return the replies that repeat one of the lines since it stood, the newest first."""
-    places_told = {(each.turn.session_id, each.turn.turn_number) for each in reach.contexts}
-    since = reach.spans[0][0] // 1000 if reach.spans else 0
-    replies: dict[tuple[str, int | str], Reply] = {}
+def find_replies(agent: Agent, file_name: str, lines: Sequence[str]) -> list[Reply]:
+    """Return the replies that repeat one of the lines of a file since it stood, the newest first."""
+    hits: dict[tuple[str, int | str], tuple[find.Hit, bool]] = {}  # and whether one suffices, told or not
     end = time.monotonic() + SECONDS
+    since = (find_reach(agent, file_name, lines, among=()).spans or [(0, None)])[0][0] // 1000
     for line in lines[:MOST_LINES]:
         rows, single = _list_terms(line)
         others = {
@@ -50,14 +53,20 @@ def find_replies(agent: Agent, lines: Sequence[str], reach: Reach) -> list[Reply
             if time.monotonic() > end:
                 break
             for hit in _search(agent, term, since):
-                place = hit.item.facts["session_id"], hit.item.facts["turn_number"]
                 folded = words.fold(hit.item.fields.get("agent", ""))
-                if not term.find(folded) or (not is_row and place not in places_told):
-                    continue
                 beside = [part for part in others - set(term.parts) if query.Term((part,)).find(folded)]
-                if is_row or len(beside) >= (2 if len(others) > 3 else 1):
-                    replies[hit.item.facts["session_id"], hit.item.key] = Reply(hit, place in places_told)
-    return sorted(replies.values(), key=lambda reply: reply.hit.item.at, reverse=True)
+                if term.find(folded) and (is_row or len(beside) >= (2 if len(others) > 3 else 1)):
+                    key = hit.item.facts["session_id"], hit.item.key
+                    hits[key] = hit, is_row or hits.get(key, (hit, False))[1]
+    places = {(hit.item.facts["session_id"], hit.item.facts["turn_number"]) for hit, _is_row in hits.values()}
+    contexts = find_reach(agent, file_name, lines, among=places).contexts
+    told = {(each.turn.session_id, each.turn.turn_number) for each in contexts}
+    replies = [
+        Reply(hit, (hit.item.facts["session_id"], hit.item.facts["turn_number"]) in told, is_row)
+        for hit, is_row in hits.values()
+    ]
+    shown = [reply for reply in replies if reply.is_told or reply.is_row]
+    return sorted(shown, key=lambda reply: reply.hit.item.at, reverse=True)
 
 
 def _list_terms(line):

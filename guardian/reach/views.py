@@ -28,7 +28,7 @@ def reach(request, agent, audit_id):
         "reach": line_reach,
         "proven": line_reach.list_ways(TOOL, REPORT),
         "probable": line_reach.list_ways(TIME),
-        "replies": find_replies(agent, lines, line_reach),
+        "replies": find_replies(agent, write.target_file or "", lines),
         "most": SHOWN,
         "may_label": request.user.has_role("labeller"),
     }

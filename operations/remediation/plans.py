@@ -13,7 +13,6 @@ from datasets.models import DatasetSample
 from datasets.review import queues
 from guardian.handover import offers
 from guardian.models import WriteGuardianAudit
-from guardian.reach.contexts import find_reach
 from guardian.reach.replies import Reply, find_replies
 from guardian.reach.subject import list_lines
 from guardian.rollbacks import rollback_plan, rollback_preview, workspace_access
@@ -87,7 +86,7 @@ def _find_answers(agent, links):
     own = set(ConversationTurn.objects.using(agent.db).filter(id__in=links.turns).values_list("session", "turn_number"))
     answers = {}
     for name, lines in lines_by_file.items():
-        for reply in find_replies(agent, lines, find_reach(agent, name, lines)):
+        for reply in find_replies(agent, name, lines):
             place = reply.session_id, reply.turn_number
             if reply.turn_number is not None and place not in own:
                 answers.setdefault(place, reply)

@@ -22,7 +22,7 @@ from openclaw_web.sqlite import word_index
 from people.configuration import setting_values as configuration
 from search import changes, fill, find, query, words
 from tests.collecting.collect_runs import MAIN, run
-from tests.factories import DecisionFactory, SampleFactory, SnapshotFactory
+from tests.factories import CronRunFactory, DecisionFactory, SampleFactory, SnapshotFactory
 from tests.homes import assistant, result, user
 
 pytestmark = pytest.mark.django_db
@@ -297,6 +297,13 @@ def test_new_words_come_behind_the_import_and_the_page_says_so(home, as_admin):
     assert fill.fill_all()["texts"] == 1
     assert len(hits("rye")) == 2
     assert "not searched yet" not in as_admin.get("/search/", {"q": "rye"}).content.decode()
+
+
+def test_later_runs_of_a_task_are_found(home):
+    for count in (1, 2, 3):
+        CronRunFactory(agent_id="main", summary="rhubarb again")
+        fill.fill_all()
+        assert len(hits("rhubarb")) == count
 
 
 def test_what_is_removed_is_found_no_more_and_leaves_no_bytes(home):
