@@ -66,9 +66,10 @@ class WorkspaceFile(FileVersion):
 
 class AuditQuerySet(PlacedQuerySet):
     def taken_back(self):
-        """Writes whose lines are out of the file: rolled back, and that rollback was not rolled back itself."""
-        is_in_force = Q(rollback__own_audit__status="rolled_back") | Q(origin="rollback")
-        return self.filter(status="rolled_back").exclude(is_in_force)
+        """Writes whose lines are out of the file: rolled back, and not brought back by a rollback of that rollback."""
+        again = "rollback__own_audit__rollback__own_audit"
+        is_in_force = Q(**{f"{again}__status": "written"}) | Q(**{f"{again}__{again}__status": "written"})
+        return self.filter(status="rolled_back").exclude(is_in_force | Q(origin="rollback"))
 
 
 class WriteGuardianAudit(models.Model):

@@ -12,7 +12,7 @@ from agents.models import Agent
 from datasets.models import DatasetSample
 from datasets.review import queues
 from guardian.handover import offers
-from guardian.models import WriteGuardianAudit
+from guardian.models import Rollback, WriteGuardianAudit
 from guardian.reach.replies import Reply, find_replies
 from guardian.reach.subject import list_lines
 from guardian.rollbacks import rollback_plan, rollback_preview, workspace_access
@@ -26,6 +26,7 @@ from ..chain.chains import MOST, Node, Step
 from ..models import RemediationStep
 
 Kind, Status = RemediationStep.Kind, DatasetSample.Status
+MOST_ROUNDS = 20  # rollbacks of rollbacks
 
 
 @dataclass(slots=True)
@@ -114,17 +115,30 @@ def _build_step(kind, node, problem=""):
     return RemediationStep(kind=kind, key=node.id, title=node.title, href=node.href, problem=problem)
 
 
+def _find_in_force(agent, ids):
+    """These writes, or instead of one that was rolled back the rollback of that rollback, which brought it back."""
+    audits = WriteGuardianAudit.objects.using(agent.db).filter(id__in=ids)
+    waiting, rounds = set(audits.exclude(origin="rollback").values_list("id", flat=True)), 0
+    in_force = set(waiting)
+    while waiting and (rounds := rounds + 1) < MOST_ROUNDS:
+        rows = Rollback.objects.using(agent.db).filter(audit_id__in=waiting).exclude(own_audit=None)
+        owns = dict(rows.values_list("audit_id", "own_audit_id"))
+        waiting = set(owns.values())
+        in_force = in_force - owns.keys() if rounds % 2 else in_force | waiting
+    return in_force
+
+
 def _plan_writes(agent, ids):
     """The rollbacks of these writes, the last one first, each on what the one before leaves."""
     rows = WriteGuardianAudit.objects.using(agent.db).select_related("before_snapshot", "after_snapshot")
-    rows = rows.filter(id__in=ids, status=WriteGuardianAudit.Status.WRITTEN)
+    rows = rows.filter(id__in=_find_in_force(agent, ids), status=WriteGuardianAudit.Status.WRITTEN)
     contents: dict[str, bytes | None] = {}
     ways: dict[str, tuple[offers.Offer, str]] = {}  # of each file, by its last write: the offer, and why not
     try:
         place, reason = workspace_access.get_workspace(agent), ""
     except Refused as refused:
         place, reason = None, refused.sentence
-    for audit in rows.exclude(origin=WriteGuardianAudit.Origin.ROLLBACK).order_by("-created_at", "-id"):
+    for audit in rows.order_by("-created_at", "-id"):
         name = audit.target_file or ""
         step = _build_step(Kind.WRITE, Node(name or "–", audit.get_absolute_url(), id=audit.id))
         try:

@@ -24,7 +24,7 @@ def read_seen(page):
 
 
 def list_states():
-    rows = RemediationStep.objects.order_by("number")
+    rows = RemediationStep.objects.order_by("remediation_id", "number")
     return [(row.kind, row.state) for row in rows]
 
 

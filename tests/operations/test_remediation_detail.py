@@ -46,6 +46,15 @@ def test_a_plan_takes_everything_back_and_is_undone(poisoned, as_operator):
     assert poisoned["file"].read_bytes() == poisoned["after"]
     assert set(DatasetSample.objects.values_list("annotation_status", flat=True)) == {"approved"}
     assert not VersionTaint.objects.exists()
+    again = as_operator.get(PAGE).content.decode()  # what was brought back can be taken back once more
+    as_operator.post(START, {"reason": "Not true at all.", "seen": read_seen(again)})
+    run_job()
+    assert list_states()[-6:] == [*done, ("download", "left")]
+    assert poisoned["file"].read_bytes() == poisoned["before"]
+    assert set(VersionTaint.objects.values_list("reason", flat=True)) == {"rejected", "rolled_back"}
+    as_operator.post(f"{Remediation.objects.latest('created_at').get_absolute_url()}run/", {"undo": "1"})
+    run_job()
+    assert poisoned["file"].read_bytes() == poisoned["after"] and not VersionTaint.objects.exists()
 
 
 def stop():
