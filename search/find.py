@@ -183,8 +183,10 @@ def _search(query, shelf, group, *, is_best=False, after="", size=20, most=MOST_
 
 def _rank(finder, after, size):
     """A page of the best of the newest hits: with the words of the query side by side, then by kind, then by time."""
+    entries = islice(finder.iterate(None), MOST_RANKED)
+    hits = [hit for hit, _place in islice(entries, 1)]  # all files are open now: many take longer than the ranking may
     finder.end = min(finder.end, time.monotonic() + RANKING_SECONDS)
-    hits = [hit for hit, _place in islice(finder.iterate(None), MOST_RANKED)]
+    hits += [hit for hit, _place in entries]
     hits.sort(key=lambda hit: hit.rank)  # of equal ones the newest first, as they came
     start = _read_cursor(after, 1)[0] if after else 0
     results = Results(hits[start : start + size], behind=finder.shelf.behind, unread=finder.shelf.unread)

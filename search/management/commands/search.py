@@ -1,5 +1,6 @@
 """`openclaw-web search`: search in a terminal, and its indexes."""
 
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -30,6 +31,7 @@ class Find:
     def run(self, words, sort, limit, **_options):
         if not 1 <= limit <= 200:
             raise WrongUse(_("--limit must be 1 to 200."))
+        reverse("search:search")  # reads the addresses of all pages, which may take longer than a search
         results = find.search(query.parse(" ".join(words)), is_best=sort == "best", size=limit)
         receipt = find.to_json(results)
         lines = []
