@@ -11,6 +11,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
+from urllib.parse import urlencode
 
 from django.db import DatabaseError
 from django.utils.translation import gettext as _
@@ -299,8 +300,12 @@ def _build_hit(query, item, agent_id):
         return None
     kind = next((name for name, is_together in matches.items() if is_together), next(iter(matches)))
     if lines := facts.pop("lines", None):
-        of_query = {line for line in lines if any(term.find(words.fold(line)) for term in query.terms)}
-        facts["stands"] = bool(of_query & facts.pop("standing"))
+        counts, standing = {}, facts.pop("standing")
+        for line in filter(standing.__contains__, lines):
+            counts[line] = sum(term.find(words.fold(line)) is not None for term in query.terms)
+        best = max(counts, key=counts.__getitem__, default="")
+        facts["stands"] = counts.get(best, 0) > 0
+        item.href += f"?{urlencode({'q': best.strip()[:80]})}" if facts["stands"] else ""
     first = queries.find_first(query, fields[kind])
     item.fields = {kind: fields[kind][max(0, first - AROUND) : first + 4 * AROUND]}
     rank = RANKS.index(kind) if kind in RANKS else len(RANKS)

@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import islice
 
 from django.utils.translation import gettext as _
 
@@ -29,6 +30,7 @@ LETTER = re.compile(f"[{words.LETTERS}]")
 CLUSTER = re.compile(f".[{words.MARKS}]*", re.DOTALL)  # a character with the marks above and below it
 LONGEST_EXACT = 50_000  # characters of a text in which a place is found exactly
 MOST_PARTS = 32  # of all terms
+MOST_PLACES, PASSAGE = 100, 150  # places of each term, and characters, of which a passage with most terms is chosen
 FIRST, LAST = 0, word_index.LATEST  # moments of a query without days, in seconds
 
 
@@ -47,6 +49,13 @@ class Term:
                 return place, end
             place = text.find(self.parts[0], place + 1)
         return None
+
+    def iterate(self, text: str) -> Iterator[tuple[int, int]]:
+        """Find all places of the term in a folded text."""
+        end = 0
+        while place := self.find(text, end):
+            yield place
+            end = place[1]
 
     def _match(self, text, place):
         """The end of the term that begins at a place; 0 when none does."""
@@ -138,10 +147,7 @@ class Query:
     def find_places(self, folded: str) -> Iterator[tuple[int, int]]:
         """Yield the places of all terms in a folded text, by term."""
         for term in self.terms:
-            start = 0
-            while place := term.find(folded, start):
-                yield place
-                start = place[1]
+            yield from term.iterate(folded)
 
 
 def parse(text: str) -> Query:
@@ -184,9 +190,17 @@ def _read_filter(query, name, value):
 
 
 def find_first(query: Query, text: str) -> int:
-    """Find about where in a text the first term of a query stands; 0 where none does."""
-    folded = words.fold(text)
-    first = min((place[0] for term in query.terms if (place := term.find(folded))), default=0)
+    """Find about where in a text most terms of a query stand near each other; 0 where none does."""
+    folded, most = words.fold(text), MOST_PLACES if len(query.terms) > 1 else 1
+    places = sorted(
+        (start, number) for number, term in enumerate(query.terms) for start, _end in islice(term.iterate(folded), most)
+    )
+
+    def count(number):
+        end = bisect_left(places, (places[number][0] + PASSAGE,))
+        return len({term for _start, term in places[number:end]})
+
+    first = places[max(range(len(places)), key=count)][0] if places else 0
     if len(folded) == len(text):
         return first
     if len(text) > LONGEST_EXACT:

@@ -240,6 +240,7 @@ def test_a_line_is_found_where_it_came_in_and_says_whether_it_stands(home):
         (lines[1], True),
         (lines[0], False),
     ]
+    assert [hit.item.href.partition("?")[2] for hit in matches] == ["q=-+wheat+on+Mondays", ""]
 
 
 def test_best_first_puts_words_side_by_side_and_people_first(home):
@@ -254,6 +255,24 @@ def test_best_first_puts_words_side_by_side_and_people_first(home):
     fill.fill_all()
     assert [kind for kind, _text in hits("rye flour", is_best=True)] == ["user", "agent", "call", "result", "user"]
     assert [kind for kind, _text in hits("rye flour")] == ["result", "call", "agent", "user", "user"]
+
+
+def test_best_first_opens_all_files_before_its_time_begins(home, monkeypatch):
+    write_talk(home, "rye flour", "flour from rye")
+    run(home)
+    fill.fill_all()
+    monkeypatch.setattr(find, "RANKING_SECONDS", 0)
+    results = find.search(query.parse("rye flour"), is_best=True)
+    assert [hit.kind for hit in results.hits] == ["user", "user"]
+    assert not results.unread
+
+
+def test_a_passage_has_the_place_where_most_words_stand(home):
+    write_talk(home, "jars, " + "flour " * 100 + "jars 3 and 13 were swapped" + " flour" * 100)
+    run(home)
+    fill.fill_all()
+    assert "jars 3 and 13 were swapped" in hits("swapped jars")[0][1]
+    assert hits("jars")[0][1].startswith("jars, flour")
 
 
 def test_pages_go_on_until_everything_was_shown_once(home):
