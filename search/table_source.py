@@ -49,7 +49,7 @@ class TableSource:
             known = before.split(" ", 3)
             place, count = int(known[0]), int(known[1])
             stored = self._select(db).filter(place__lte=place).count()
-            is_same = count == 0 or self._select(db).filter(place=place).filter(**{self.key: known[3]}).exists()
+            is_same = count == 0 or self._select(db).filter(**{"place": place, self.key: known[3]}).exists()
             if stored < count or not is_same:  # another row may have the number of a removed one
                 raise Removed
             is_anew = stored > count or (version != known[2] and not self.find_changed)

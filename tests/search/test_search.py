@@ -599,6 +599,19 @@ def test_a_query_of_many_words_and_a_long_text_are_bounded(home):
     assert len(hit.item.fields["user"]) <= 10_000
 
 
+def test_runs_of_tasks_are_read_once_and_when_they_changed(home):
+    run(home)
+    for number in range(3):
+        CronRunFactory(summary=f"rye of run {number}", ts=1_767_571_200_000 + number)
+    fill.fill_all()
+    assert not fill.is_needed()
+    CronRunFactory(summary="rye of run 3", ts=1_767_571_300_000)
+    assert fill.is_needed()
+    fill.fill_all()
+    assert len(hits("rye kind:task")) == 4
+    assert not fill.is_needed()
+
+
 def test_a_damaged_agent_hides_no_other(home):
     write_talk(home, "rye flour")
     run(home)
