@@ -30,6 +30,7 @@ LOCK = "search.lock"
 FILE, DRAFT = "search.sqlite", "search.draft"
 STALE = "search.stale"  # a file that says that an index could not be told of a change
 HIDING = ("collector.optedOutSenders", "artifacts.flaggedKinds")  # settings that say what nobody may find
+FORMAT = 2  # of positions and entries: an index of another one is built anew
 STEPS, SIZE = 1_000, 3_000_000  # steps and characters of entries of one transaction
 MOST_STALE = 0.2  # of the texts that were added
 GROWTH = 1.25  # an index that has grown by a quarter is made compact
@@ -127,7 +128,7 @@ def _get_sources(place):
 
 def read_mark() -> str:
     """A text that differs when other texts may be found than before."""
-    return orjson.dumps([sorted(configuration.get_texts(key)) for key in HIDING]).decode()
+    return orjson.dumps([FORMAT, *(sorted(configuration.get_texts(key)) for key in HIDING)]).decode()
 
 
 def _fill(place, report, is_anew):

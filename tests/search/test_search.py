@@ -612,6 +612,18 @@ def test_runs_of_tasks_are_read_once_and_when_they_changed(home):
     assert not fill.is_needed()
 
 
+def test_an_index_of_another_version_is_built_anew(home, monkeypatch):
+    run(home)
+    CronRunFactory(summary="rye")
+    fill.fill_all()
+    with closing(sqlite3.connect(next(fill.list_places()).file)) as db, db:
+        db.execute("UPDATE parts SET position = '1 1 -' WHERE source = 'cron_run'")
+    monkeypatch.setattr(fill, "FORMAT", fill.FORMAT + 1)
+    assert fill.is_needed()
+    assert fill.fill_all()["rebuilt"] == 2
+    assert hits("rye")
+
+
 def test_a_damaged_agent_hides_no_other(home):
     write_talk(home, "rye flour")
     run(home)
