@@ -103,15 +103,25 @@ class Links:
 def build_chain(kind: str, key: str, agent: Agent | None = None) -> list[Step]:
     """Build the chain of a thing: ten steps. Raises Http404 when it is not stored."""
     start = {"session": "turn", "event": "turn", "artifact": "turn"}.get(kind, kind)
-    return list_steps(find_links(kind, key, agent), start)
+    links_by_agent, lone_line = find_links(kind, key, agent), None
+    if kind == "line" and agent:
+        name, _sign, number = key.rpartition(":")
+        address = reverse("guardian:file_detail", args=[agent.agent_id, name])
+        lone_line = Node(key, f"{address}?line={number}", None, key)
+    return list_steps(links_by_agent, start, lone_line)
 
 
-def list_steps(links_by_agent: dict[str, Links], start: str) -> list[Step]:
-    """Return the ten steps of a chain with these ids, from who said it to who downloaded it."""
+def list_steps(links_by_agent: dict[str, Links], start: str, lone_line: Node | None = None) -> list[Step]:
+    """Return the ten steps of a chain with these ids, from who said it to who downloaded it.
+
+    `lone_line` is one of no known write.
+    """
     nodes = defaultdict(list)
     for agent_id, links in links_by_agent.items():
         for name, step_nodes in _list_nodes(agent_id, links).items():
             nodes[name] += step_nodes if OWNERS.get(name, "") not in settings.DISABLED else []
+    if lone_line and not nodes["line"] and OWNERS["line"] not in settings.DISABLED:
+        nodes["line"].append(lone_line)
     return [
         Step(name, nodes[name], "" if nodes[name] else _explain(name, nodes, links_by_agent), name == start)
         for name in LABELS
@@ -229,7 +239,9 @@ def _follow(agent_id, db, links):
     links.writes |= set(writes.filter(decision_id__in=links.decisions).values_list("id", flat=True)[:MOST])
     if not links.samples or links.is_whole:
         of_agent = DatasetSample.objects.filter(agent_id=agent_id)
-        about = Q(decision_id__in=links.decisions) | Q(audit_id__in=links.writes) | Q(turn_id__in=links.turns)
+        about = Q(decision_id__in=links.decisions) | Q(audit_id__in=links.writes)
+        whole = {} if links.is_whole else {"sample_type": DatasetSample.Type.ANNOTATED_TURN}
+        about |= Q(turn_id__in=links.turns, **whole)  # other decisions of a turn have samples of their own
         links.samples |= set(of_agent.filter(about).values_list("id", flat=True)[:MOST])
 
 
@@ -290,7 +302,10 @@ def _list_agent_nodes(agent_id, db, links, nodes):
     hidden = consent.find_withheld(db, turns)
     for turn in turns:
         address = f"{turn.session.get_absolute_url()}?turn={turn.turn_number}"
-        speaker = get_speaker_name(turn) if turn.id not in hidden else ""
+        speaker = get_speaker_name(turn)
+        if not speaker and turn.session.origin == "direct":  # then all of its words are theirs
+            speaker = turn.session.conversation_target or ""
+        speaker = speaker if turn.id not in hidden else ""
         if speaker and speaker not in {node.title for node in nodes["person"]}:
             nodes["person"].append(Node(speaker, address, turn.created_at))
         title = _("%(session)s, turn %(number)s") % {
@@ -332,7 +347,7 @@ def _explain(name, nodes, links_by_agent):
         return _("No file has a line of these writes now.")
     reasons: dict[str, Any] = {
         "decision": _("The gate decided nothing about it."),
-        "write": _("Nothing was written."),
+        "write": _("Who wrote it last is not known.") if nodes["line"] else _("Nothing was written."),
         "line": _("Nothing was written."),
         "verdict": _("Nobody has judged it."),
         "sample": _("It is no sample."),

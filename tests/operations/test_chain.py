@@ -3,7 +3,9 @@
 import pytest
 
 from artifacts import services as artifacts
+from ledger.models import Session
 from operations.chain.chains import LABELS
+from tests.factories import DecisionFactory, SampleFactory
 from tests.operations.chain_links import create_links
 
 pytestmark = pytest.mark.django_db
@@ -50,6 +52,32 @@ def test_an_artifact_leads_to_its_turn(linked, as_admin, ada):
     row, _content = artifacts.stash(ada.db, b"green tea " * 10, place=artifacts.Place(session_id="s1", turn_id="s1:u1"))
     steps = ask(as_admin, "artifact", row.sha256, "ada")
     assert steps["line"]["items"][0]["id"] == "MEMORY.md:2"
+
+
+def test_samples_of_other_decisions_of_the_turn_are_no_part(linked, as_admin):
+    DecisionFactory(id="d2", turn_id="s1:u1", session_id="s1")
+    SampleFactory(id="x2", sample_type="memory_gate_positive", session_id="s1", turn_id="s1:u1", decision_id="d2")
+    for kind, key, ids in (
+        ("decision", "d1", {"x1"}),
+        ("decision", "d2", {"x1", "x2"}),
+        ("turn", "s1:u1", {"x1", "x2"}),
+    ):
+        assert {item["id"] for item in ask(as_admin, kind, key, "ada")["sample"]["items"]} == ids
+
+
+def test_all_words_of_a_direct_conversation_are_those_of_its_person(linked, as_admin, ada):
+    Session.objects.using(ada.db).update(origin="direct", conversation_target="wei")
+    names = [item["title"] for item in ask(as_admin, "session", "s1", "ada")["person"]["items"]]
+    assert names == ["Mei", "wei"]
+
+
+def test_a_line_that_nobody_is_known_to_have_written_is_its_own_start(linked, as_admin):
+    steps = ask(as_admin, "line", "MEMORY.md:1", "ada")
+    assert [name for name in LABELS if steps[name]["items"]] == ["line"]
+    (item,) = steps["line"]["items"]
+    assert item["id"] == "MEMORY.md:1"
+    assert as_admin.get(item["address"]).status_code == 200
+    assert "not known" in steps["write"]["reason"]
 
 
 @pytest.mark.parametrize(
