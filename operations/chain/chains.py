@@ -279,17 +279,20 @@ def _list_nodes(agent_id, links):
             f"{version.dataset.name} {version.number}", version.get_absolute_url(), version.released_at, version.id
         )
         nodes["release"] += [node] if node not in nodes["release"] else []
-    exports = {}
+    exports, sides = {}, defaultdict(set)
     for sample_id in sorted(links.samples)[:MOST_SAMPLES]:
         for place in find_rows(sample_id):
             exports[place.export.id] = place.export
+            sides[place.export.id].add(f".{place.side}.")
             title = f"{place.export.export_name}, {place.side} {place.row}"
             address = place.address or place.export.get_absolute_url()
             key = f"{place.export.id}:{place.side}:{place.row}"
             nodes["row"].append(Node(title, address, place.export.exported_at, key))
     entries = AuditEntry.objects.filter(action="downloaded", object_type="export", object_id__in=list(exports))
     for entry in entries.order_by("-at")[:MOST]:
-        export = exports[entry.object_id]
+        export, file = exports[entry.object_id], entry.detail.get("file", "")
+        if file and not any(side in file for side in sides[export.id]):
+            continue  # a description, or rows of another side
         nodes["download"].append(
             Node(f"{entry.actor}: {export.export_name}", export.get_absolute_url(), entry.at, str(entry.id))
         )

@@ -5,6 +5,7 @@ import pytest
 from artifacts import services as artifacts
 from ledger.models import Session
 from operations.chain.chains import LABELS
+from people.audit import log as audit
 from tests.factories import DecisionFactory, SampleFactory
 from tests.operations.chain_links import create_links
 
@@ -52,6 +53,13 @@ def test_an_artifact_leads_to_its_turn(linked, as_admin, ada):
     row, _content = artifacts.stash(ada.db, b"green tea " * 10, place=artifacts.Place(session_id="s1", turn_id="s1:u1"))
     steps = ask(as_admin, "artifact", row.sha256, "ada")
     assert steps["line"]["items"][0]["id"] == "MEMORY.md:2"
+
+
+def test_only_files_with_the_row_were_downloaded(linked, as_admin):
+    for file in ("README.md", "ocl_teas_alpaca.train.jsonl", "ocl_teas_alpaca.test.jsonl"):
+        audit.record("pia", "downloaded", object_type="export", object_id=linked["export"].id, file=file)
+    names = [item["title"] for item in ask(as_admin, "sample", "x1")["download"]["items"]]
+    assert names == ["pia: teas", "tom: teas"]
 
 
 def test_samples_of_other_decisions_of_the_turn_are_no_part(linked, as_admin):
