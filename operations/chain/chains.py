@@ -36,6 +36,7 @@ from openclaw_web.pages import states
 from people.models.bookkeeping import AuditEntry
 
 MOST = 200  # rows of each step
+MOST_IDS = 5_000  # ids that a chain follows
 MOST_SAMPLES = 50  # whose rows of files are looked for
 MOST_SESSIONS = 10  # whose tool calls are read
 MOST_UNNAMED = 3  # writes whose call is searched
@@ -145,7 +146,9 @@ def _find_start(agent, kind, key):
     if kind in ("session", "turn", "event", "artifact"):
         links.is_whole = True
     if kind == "session":
-        links.turns = set(ConversationTurn.objects.using(db).filter(session_id=key).values_list("id", flat=True)[:MOST])
+        links.turns = set(
+            ConversationTurn.objects.using(db).filter(session_id=key).values_list("id", flat=True)[:MOST_IDS]
+        )
         is_stored = Session.objects.using(db).filter(id=key).exists()
     elif kind == "turn":
         turns = ConversationTurn.objects.using(db)
@@ -196,7 +199,7 @@ def _find_samples(kind, key):
     elif kind == "verdict":
         ids = SampleLabel.objects.filter(id=key).values_list("sample_id", flat=True)
     elif kind == "release":
-        ids = DatasetMember.objects.filter(version_id=key).order_by("id").values_list("sample_id", flat=True)[:MOST]
+        ids = DatasetMember.objects.filter(version_id=key).order_by("id").values_list("sample_id", flat=True)[:MOST_IDS]
     elif kind == "row":
         export_id, side, number = (*key.split(":"), "", "")[:3]
         if (
@@ -231,18 +234,18 @@ def _follow(agent_id, db, links):
     decisions = MemoryGateDecision.objects.using(db)
     links.turns |= set(decisions.filter(id__in=links.decisions).values_list("turn_id", flat=True)) - {None}
     if links.is_whole:
-        links.decisions |= set(decisions.filter(turn_id__in=links.turns).values_list("id", flat=True)[:MOST])
-        links.writes |= set(writes.filter(turn_id__in=links.turns).values_list("id", flat=True)[:MOST])
+        links.decisions |= set(decisions.filter(turn_id__in=links.turns).values_list("id", flat=True)[:MOST_IDS])
+        links.writes |= set(writes.filter(turn_id__in=links.turns).values_list("id", flat=True)[:MOST_IDS])
         versions = {write.version_id for _name, write in find_turn_writes(agent_id, db, links)}
         unnamed = writes.filter(after_snapshot_id__in=versions, turn_id=None)
         links.writes |= set(unnamed.values_list("id", flat=True)[:MOST])
-    links.writes |= set(writes.filter(decision_id__in=links.decisions).values_list("id", flat=True)[:MOST])
+    links.writes |= set(writes.filter(decision_id__in=links.decisions).values_list("id", flat=True)[:MOST_IDS])
     if not links.samples or links.is_whole:
         of_agent = DatasetSample.objects.filter(agent_id=agent_id)
         about = Q(decision_id__in=links.decisions) | Q(audit_id__in=links.writes)
         whole = {} if links.is_whole else {"sample_type": DatasetSample.Type.ANNOTATED_TURN}
         about |= Q(turn_id__in=links.turns, **whole)  # other decisions of a turn have samples of their own
-        links.samples |= set(of_agent.filter(about).values_list("id", flat=True)[:MOST])
+        links.samples |= set(of_agent.filter(about).values_list("id", flat=True)[:MOST_IDS])
 
 
 def find_turn_writes(agent_id: str, db: str, links: Links) -> list[tuple[str, tool_writes.ToolWrite]]:

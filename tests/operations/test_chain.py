@@ -4,6 +4,7 @@ import pytest
 
 from artifacts import services as artifacts
 from ledger.models import Session
+from operations.chain import chains
 from operations.chain.chains import LABELS
 from people.audit import log as audit
 from tests.factories import DecisionFactory, SampleFactory
@@ -53,6 +54,13 @@ def test_an_artifact_leads_to_its_turn(linked, as_admin, ada):
     row, _content = artifacts.stash(ada.db, b"green tea " * 10, place=artifacts.Place(session_id="s1", turn_id="s1:u1"))
     steps = ask(as_admin, "artifact", row.sha256, "ada")
     assert steps["line"]["items"][0]["id"] == "MEMORY.md:2"
+
+
+def test_more_turns_are_followed_than_are_listed(linked, as_admin, ada, monkeypatch):
+    monkeypatch.setattr(chains, "MOST", 1)
+    assert chains.find_links("session", "s1", ada)["ada"].turns == {"s1:u1", "s1:u2"}
+    steps = ask(as_admin, "session", "s1", "ada")
+    assert [len(step["items"]) for step in steps.values()] == [1] * len(LABELS)
 
 
 def test_only_files_with_the_row_were_downloaded(linked, as_admin):
