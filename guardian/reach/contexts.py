@@ -85,7 +85,8 @@ def find_reach(
     reach = Reach(spans=_join_spans(spans), is_cut=len(spans) == MOST_VERSIONS)
     if not reach.spans or (among is not None and not among):
         return reach
-    turns = ConversationTurn.objects.using(agent.db).filter(created_at__gte=reach.spans[0][0], is_active=True)
+    turns = ConversationTurn.objects.using(agent.db).filter(is_active=True, repeat_of=None)  # a fork repeats turns
+    turns = turns.filter(created_at__gte=reach.spans[0][0])
     sessions = Session.objects.using(agent.db)
     if among is not None:
         ids = {session_id for session_id, _number in among}

@@ -10,4 +10,4 @@ def list_lines(write: WriteGuardianAudit) -> list[str]:
     before = set(split_lines(write.before_snapshot.content)) if write.before_snapshot else set()
     after = split_lines(write.after_snapshot.content) if write.after_snapshot else []
     lines = [line.strip() for line in after if line not in before] or [(write.candidate_fact or "").strip()]
-    return [line for line in lines if line.strip("#-* ") and not line.startswith("#")]
+    return [line for line in dict.fromkeys(lines) if line.strip("#-* ") and not line.startswith("#")]

@@ -3,8 +3,10 @@
 import orjson
 import pytest
 
+from guardian.models import WriteGuardianAudit
 from guardian.reach.contexts import find_reach
 from guardian.reach.replies import find_replies
+from guardian.reach.subject import list_lines
 from ledger.models import ConversationTurn, PromptReport, Session
 from search import fill
 from tests.factories import EventFactory, SessionFactory, TurnFactory
@@ -125,3 +127,15 @@ def test_a_line_behind_the_cut_or_in_an_untrusted_file_is_not_told(real_files, a
     reach = find_reach(ada, "MEMORY.md", [spell(1)])
     assert (reach.contexts, dict(reach.not_told)) == ([], {"cut": 1})
     assert ConversationTurn.objects.using(DB).count() == 1
+
+
+def test_a_turn_that_a_fork_repeats_was_told_once(real_files, ada):
+    (real_files / "agents" / "ada" / "agent").mkdir(parents=True)
+    create_write(DB, 0, EMPTY, EMPTY + f"{spell(1)}\n{spell(1)}\n".encode())
+    for name, repeat_of in (("plain", None), ("fork", "plain")):
+        session = SessionFactory(db=DB, id=name, origin="direct", session_key=f"agent:ada:telegram:direct:{name}")
+        turn = add_turn(session, 1, T0 + 10_000, "Hello.")
+        ConversationTurn.objects.using(DB).filter(id=turn.id).update(repeat_of=repeat_of)
+    (write,) = WriteGuardianAudit.objects.using(DB)
+    assert list_lines(write) == [spell(1)]
+    assert [each.turn.session_id for each in find_reach(ada, "MEMORY.md", [spell(1)]).contexts] == ["plain"]
