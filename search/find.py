@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 from django.db import DatabaseError
 from django.utils.translation import gettext as _
 
+from agents.models import Agent
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import build_cursor_refusal, decode_cursor, encode_cursor
 from openclaw_web.sqlite import word_index
@@ -106,11 +107,13 @@ class Shelf:
 
     def __init__(self, query: Query):
         agent_id = query.filters.get("agent", "")
-        self.places = [place for place in list_places() if agent_id in ("", place.agent_id) or not place.agent_id]
-        if agent_id and len(self.places) < 2:
+        names = {name for name in Agent.objects.values_list("agent_id", flat=True) if agent_id in ("", name)}
+        if agent_id and not names:
             raise Refused(_("There is no agent %(name)s.") % {"name": agent_id})
+        self.places = [place for place in list_places() if place.agent_id in {"", *names}]
+        self.behind = sorted(names - {place.agent_id for place in self.places})  # their files are lost
         self._opened: dict[Place, tuple[ExitStack, WordIndex | None]] = {}
-        self._mark, self.behind, self.unread = read_mark(), [], []
+        self._mark, self.unread = read_mark(), []
         self.end = time.monotonic() + SECONDS
 
     def open(self, place: Place) -> WordIndex | None:
@@ -119,12 +122,12 @@ class Shelf:
                 self._opened.pop(next(iter(self._opened)))[0].close()
             stack = ExitStack()
             index = stack.enter_context(word_index.open_index(place.file))
+            self._opened[place] = stack, index  # `close` closes it also where it is damaged
             facts = index.read_facts() if index else {}
             is_same = facts.get("mark") == self._mark and index
             has_changed = not place.agent_id or facts.get("state") != place.read_state()
             if not is_same or (has_changed and count_waiting(place, index)):
                 self.behind.append(place.agent_id)
-            self._opened[place] = stack, index
         return self._opened[place][1]
 
     def close(self) -> None:

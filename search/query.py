@@ -160,6 +160,8 @@ def parse(text: str) -> Query:
     query = Query(text.strip())
     for part in PART.finditer(text):
         if part["name"]:
+            if part["minus"]:
+                raise Refused(_("A filter cannot have a minus: name what you want to see."))
             _read_filter(query, part["name"].lower(), part["value"].strip('"'))
             continue
         word = part["phrase"] if part["phrase"] is not None else part["word"]
@@ -177,7 +179,7 @@ def parse(text: str) -> Query:
 
 def _read_filter(query, name, value):
     if name not in ("before", "after"):
-        query.filters[name] = value
+        query.filters |= {name: value} if value else {}  # nothing is typed yet
         return
     try:
         moment = int(datetime.strptime(value, "%Y-%m-%d").replace(tzinfo=UTC).timestamp())

@@ -22,7 +22,7 @@ from openclaw_web.sqlite import word_index
 from people.configuration import setting_values as configuration
 from search import changes, fill, find, query, words
 from tests.collecting.collect_runs import MAIN, run
-from tests.factories import CronRunFactory, DecisionFactory, SampleFactory, SnapshotFactory
+from tests.factories import AgentFactory, CronRunFactory, DecisionFactory, SampleFactory, SnapshotFactory
 from tests.homes import assistant, result, user
 
 pytestmark = pytest.mark.django_db
@@ -160,6 +160,7 @@ def test_the_search_differs_from_a_scan_in_nothing(home):
         ("flour after:2026-02-22", 0),
         ("flour before:2026-02-22 after:2026-02-21", 2),
         ("flour agent:main", 2),
+        ("agent: flour", 2),
         ("flour channel:irc", 0),
     ],
 )
@@ -181,6 +182,7 @@ def test_words_phrases_and_filters(home, text, count):
         "flour kind:nothing",
         "flour after:yesterday",
         "flour agent:nobody",
+        "flour -kind:user",
         " ".join(f"word{n}" for n in range(80)),
     ],
 )
@@ -622,6 +624,16 @@ def test_an_index_of_another_version_is_built_anew(home, monkeypatch):
     assert fill.is_needed()
     assert fill.fill_all()["rebuilt"] == 2
     assert hits("rye")
+
+
+def test_an_agent_whose_file_is_lost_is_named(home):
+    write_talk(home, "rye flour")
+    run(home)
+    fill.fill_all()
+    AgentFactory(agent_id="lost")
+    results = find.search(query.parse("rye"))
+    assert (len(results.hits), results.behind) == (1, ["lost"])
+    assert find.search(query.parse("rye agent:lost")).behind == ["lost"]
 
 
 def test_a_damaged_agent_hides_no_other(home):
