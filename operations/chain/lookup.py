@@ -17,7 +17,6 @@ from search import find, query
 SHA256 = re.compile(r"[0-9a-f]{64}")
 SECONDS = 3.0  # for the files of all exports, the newest first
 MOST_EXPORTS, MOST_HITS, WORDS = 200, 10, 12
-BEGIN = 500  # characters: so many are enough to find the rows that begin so
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +29,7 @@ class Place:
 
 def find_places(text: str) -> tuple[list[Place], bool]:
     """Return the rows that are this text or have this hash, else samples with its words; and whether all were read."""
-    text, places = text.strip(), []
-    begin = text.encode() if len(text) >= BEGIN else None
+    text = text.strip()
     wanted_hash = text.lower() if SHA256.fullmatch(text.lower()) else hashlib.sha256(text.encode()).hexdigest()
     end, is_whole = time.monotonic() + SECONDS, True
     for export in DatasetExport.objects.filter(state="ready").order_by("-exported_at", "-id")[:MOST_EXPORTS]:
@@ -39,18 +37,15 @@ def find_places(text: str) -> tuple[list[Place], bool]:
             path = Path(settings.HOME_DIR) / export.file_path / file["name"]
             try:
                 for number, _offset, line in read_rows(path):
-                    is_row = hashlib.sha256(line.rstrip(b"\r\n")).hexdigest() == wanted_hash
-                    if is_row or (begin and line.startswith(begin) and len(places) < MOST_HITS):
+                    if hashlib.sha256(line.rstrip(b"\r\n")).hexdigest() == wanted_hash:
                         address = reverse("operations:chain", args=["row", f"{export.id}:{side}:{number + 1}"])
-                        places.append(Place(f"{export.export_name}, {side} {number + 1}", address))
-                    if is_row:
-                        return places[-1:], True
+                        return [Place(f"{export.export_name}, {side} {number + 1}", address)], True
                     if time.monotonic() > end:
                         is_whole = False
                         break
             except (OSError, Refused):  # removed, or changed since: `verify_export` names it
                 continue
-    return places or ([] if SHA256.fullmatch(text.lower()) else _find_samples(text)), is_whole
+    return ([] if SHA256.fullmatch(text.lower()) else _find_samples(text)), is_whole
 
 
 def _find_samples(text):

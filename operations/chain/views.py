@@ -1,7 +1,7 @@
 """The chain of a thing: a ribbon on its page, and a page of its own."""
 
 from django.http import Http404
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from agents.decorators import agent_view_for
 from openclaw_web.errors import Refused
@@ -10,6 +10,8 @@ from openclaw_web.pages.roles import needs
 
 from . import lookup
 from .chains import KINDS, OF_AGENT, build_chain
+
+LONGEST = 1_000_000  # characters of a row
 
 
 @require_safe
@@ -22,11 +24,11 @@ def chain(request, agent, kind, key):
     return render_page(request, "operations/chain.html", values, partial="ribbon")
 
 
-@require_safe
+@require_http_methods(["GET", "HEAD", "POST"])  # an address has no room for a long row
 @needs("viewer")
 def chain_find(request):
     """Find a row of a file by its text, its SHA-256 or words of it."""
-    text, places, is_whole, problem = request.GET.get("row", "")[:1_500], [], True, ""
+    text, places, is_whole, problem = (request.POST or request.GET).get("row", "")[:LONGEST], [], True, ""
     try:
         places, is_whole = lookup.find_places(text) if text.strip() else ([], True)
     except Refused as refused:
