@@ -26,6 +26,7 @@ from ..versions import get_model
 MOST_VERSIONS, MOST_TURNS, MOST_HITS, CHUNK = 1_000, 20_000, 200, 500
 SESSION_COLUMNS = ("id", "title", "origin", "session_key", "metadata", "prompt_report")
 READERS = frozenset({"read", "memory_get", "memory_search", "view", "read_file"})
+SIGNS = "-*+ \t\r\n"  # around a line, which facts of logs do not have
 LONGEST_PHRASE = 30  # parts of a line that are searched for
 TOOL, REPORT, TIME = "tool", "report", "time"  # how it is known
 LEFT_OUT, CUT, OTHER_SESSION, OTHER_TIME = "left_out", "cut", "other_session", "other_time"
@@ -129,14 +130,17 @@ def _exclude(turn, spans, starts, untrusted, kinds, file_name):
 
 def _read_spans(agent, file_name, lines):
     """The versions of a file in order, each with the place where one of the lines ends in it."""
-    versions, wanted_lines = get_model(file_name).objects.using(agent.db).filter(file_name=file_name), set(lines)
+    versions, wanted_lines = (
+        get_model(file_name).objects.using(agent.db).filter(file_name=file_name),
+        {line.strip(SIGNS) for line in lines},
+    )
     newest = versions.order_by("-created_at", "-id").values_list("created_at", "content")[:MOST_VERSIONS]
     spans = []
     for at, content in newest.iterator():
         end, place = None, 0
         for line in content.splitlines(keepends=True):
             place += len(line.encode("utf-16-le", "surrogatepass")) // 2
-            if line.strip() in wanted_lines:
+            if line.strip(SIGNS) in wanted_lines:
                 end = place
                 break
         spans.append(Span(at, count_chars(content.encode(errors="replace")), end))
