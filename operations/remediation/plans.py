@@ -82,7 +82,7 @@ def _find_answers(agent, links):
     """The replies of other turns that repeat lines of these writes, each once."""
     lines_by_file = defaultdict(list)
     writes = WriteGuardianAudit.objects.using(agent.db).select_related("before_snapshot", "after_snapshot")
-    for write in writes.filter(id__in=links.writes).order_by("created_at", "id"):
+    for write in writes.filter(id__in=links.writes).order_by("created_at", "id")[:MOST]:
         lines_by_file[write.target_file or ""] += list_lines(write)
     own = set(ConversationTurn.objects.using(agent.db).filter(id__in=links.turns).values_list("session", "turn_number"))
     answers = {}
@@ -138,7 +138,7 @@ def _plan_writes(agent, ids):
         place, reason = workspace_access.get_workspace(agent), ""
     except Refused as refused:
         place, reason = None, refused.sentence
-    for audit in rows.order_by("-created_at", "-id"):
+    for audit in rows.order_by("-created_at", "-id")[:MOST]:
         name = audit.target_file or ""
         step = _build_step(Kind.WRITE, Node(name or "–", audit.get_absolute_url(), id=audit.id))
         try:
