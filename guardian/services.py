@@ -140,6 +140,11 @@ def find_held_versions(db: str, name: str) -> QuerySet[Any]:
     return find_versions(db, name).exclude(id__in=[version_id for intent in intents for version_id in intent.meanwhile])
 
 
+def find_version_at(db: str, name: str, at: int) -> Any:
+    """Return the version that a file held at a moment (ms); None where no version is that old."""
+    return find_held_versions(db, name).filter(created_at__lte=at).order_by("-created_at", "-id").first()
+
+
 class DamagedVersion(Refused):
     """The content of a version differs from its hash."""
 

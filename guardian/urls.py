@@ -10,6 +10,7 @@ from .detail import views as detail_views
 from .handover import views as handover_views
 from .reach import views as reach_views
 from .rollbacks import views as rollback_views
+from .runner import regression_views
 from .runner import views as own_views
 
 app_name = "guardian"
@@ -68,6 +69,9 @@ urlpatterns = [
         handover_views.handover_check,
         name="handover_check",
     ),
+    *agent_paths("writes/regressions/", regression_views.regression_list, name="regression_list"),
+    path("agents/<str:agent>/writes/regressions/store/", regression_views.regression_store, name="regression_store"),
+    path("agents/<str:agent>/writes/regressions/start/", regression_views.regression_start, name="regression_start"),
     *agent_paths("writes/own/", own_views.own_guardian, name="own_guardian"),
     path("agents/<str:agent>/writes/own/run/", own_views.own_guardian_run, name="own_guardian_run"),
     path("agents/<str:agent>/writes/own/switch/", own_views.own_guardian_switch, name="own_guardian_switch"),

@@ -28,13 +28,13 @@ pytestmark = pytest.mark.django_db
 make_template = databases._template  # tests usually get a ready one instead
 GATE_TABLES = (
     *("gate_replay_decisions", "gate_replays", "gate_calls", "gate_hours", "gate_prompts", "gate_receipts"),
-    *("gate_verdict_days", "gate_verdicts_state"),
+    *("gate_verdict_days", "gate_verdicts_state", "regression_sets"),
     *("gate_session_sums", "gate_windows", "memory_gate_decisions", "memory_gate_stats", "gate_days"),
     "gate_stale_sums",
 )
 GUARDIAN_TABLES = (
     *("behavior_corrections", "guardian_consolidations", "guardian_receipts", "guardian_statuses"),
-    *("guardian_handovers", "guardian_runs", "guardian_steps"),
+    *("guardian_handovers", "guardian_runs", "guardian_steps", "guardian_tests"),
     *("provenance_records", "rollback_intents", "rollbacks", "write_guardian_audit"),
 )
 

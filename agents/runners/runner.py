@@ -90,9 +90,9 @@ class Runner:
         """Return the address of its page for an agent."""
         return reverse(self.page, args=[agent.agent_id])
 
-    def check(self) -> None:
-        """Raises Refused with the setting that is missing or off when nothing may be sent."""
-        if problem := self.problem_of():
+    def check(self, model: str = "") -> None:
+        """Raises Refused with the setting that is missing or off when nothing may be sent, to `model` if given."""
+        if problem := self.problem_of(model):
             raise Refused(problem)
 
 

@@ -48,18 +48,10 @@ def find_approved_ids(agent_id: str) -> Iterator[str]:
 
 def compare_with_verdicts(agent: Agent, replay: GateReplay) -> ReplayComparison:
     """Both gates against the verdicts in force on the decisions that the replay made again."""
-    known_verdicts = find_verdicts(
-        DECISION, agent, _read_decisions(agent.db, results.find_replayed_ids(agent.db, replay.id))
-    )
-    verdicts, undecided = {}, 0
     originals = dict(results.read_originals(agent.db, replay.id))
-    for name, verdict in known_verdicts.items():
-        if verdict.is_right:
-            verdicts[name] = originals[name]
-        elif verdict.corrected:
-            verdicts[name] = verdict.corrected["decision"]
-        else:
-            undecided += 1
+    known_verdicts = find_verdicts(DECISION, agent, _read_decisions(agent.db, list(originals)))
+    verdicts = _get_right_decisions(known_verdicts, originals)
+    undecided = len(known_verdicts) - len(verdicts)
     judged = results.score_gates(agent.db, replay.id, verdicts)
     ids = _find_different(agent.db, replay)
     rows = _find_usable(agent, ids)
@@ -67,6 +59,17 @@ def compare_with_verdicts(agent: Agent, replay: GateReplay) -> ReplayComparison:
     return ReplayComparison(
         judged, undecided, len(ids), free_count, known_count, len(rows) - free_count - known_count, len(ids) - len(rows)
     )
+
+
+def find_right_decisions(agent: Agent) -> dict[str, str]:
+    """The right decision of each judged decision of an agent, where somebody said it."""
+    rows = list(MemoryGateDecision.objects.using(agent.db).filter(verdict__isnull=False).defer("raw_response"))
+    return _get_right_decisions(find_verdicts(DECISION, agent, rows), {row.id: row.decision for row in rows})
+
+
+def _get_right_decisions(verdicts, originals):
+    right = {name: originals[name] for name, verdict in verdicts.items() if verdict.is_right}
+    return right | {name: verdict.corrected["decision"] for name, verdict in verdicts.items() if verdict.corrected}
 
 
 def queue_disagreements(agent: Agent, replay: GateReplay, *, by: str) -> CreationResult:

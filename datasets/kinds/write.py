@@ -82,6 +82,12 @@ def find(agent: Agent, audit_id: str) -> WriteGuardianAudit:
     return get_write(agent.db, audit_id)
 
 
+def find_right_ids(agent: Agent) -> list[str]:
+    """Ids of the writes of an agent that people judged right."""
+    rows = DatasetSample.objects.filter(agent_id=agent.agent_id, guardian_label="correct", label_id__isnull=False)
+    return list(rows.filter(audit_id__isnull=False).values_list("audit_id", flat=True))
+
+
 def read_subject(agent: Agent, audit: WriteGuardianAudit) -> WriteSubject:
     """The subject of a write's sample. Raises Refused where it cannot have one."""
     db, status = agent.db, correction_store.get_original_state(agent.db, audit).status
@@ -151,8 +157,7 @@ def _set_before_version(db, audit, status):
     """Set the version that the file of a refused write had then, which no source reports."""
     if status == "written" or audit.before_snapshot_id:
         return
-    versions = services.find_held_versions(db, audit.target_file).filter(created_at__lte=audit.created_at)
-    audit.before_snapshot = versions.order_by("-created_at", "-id").first()
+    audit.before_snapshot = services.find_version_at(db, audit.target_file, audit.created_at)
     if audit.before_snapshot is None:
         raise Refused(_("No sample can be created: nobody knows what the file held."))
 

@@ -1,4 +1,4 @@
-"""Calls of language models, their prompts, and replays of decisions with another gate."""
+"""Calls of language models, their prompts, replays of decisions with another gate, and regression sets."""
 
 from django.db import models
 from django.db.models import Q
@@ -148,3 +148,21 @@ class GateReplayDecision(models.Model):
 
     def __str__(self):
         return f"{self.replay_id} {self.decision_id}"
+
+
+class RegressionSet(models.Model):
+    """One version of people's verdicts as tests of a gate or guardian. It never changes."""
+
+    id = PlainText(primary_key=True, help_text="<part>-<number>")
+    part = PlainText(help_text="gate or guardian")
+    number = Count(help_text="its version")
+    cases_json = SpeechText(help_text="by id the right decision, or the right status, fact and file of a write")
+    cases = JsonProperty("cases_json")
+    created_by = PersonText()
+    created_at = EpochMs()
+
+    class Meta:
+        db_table = "regression_sets"
+
+    def __str__(self):
+        return self.id

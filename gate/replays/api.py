@@ -11,7 +11,7 @@ from openclaw_web.endpoints.schemas import Page, page_to_json
 from openclaw_web.lists.paging import page_of
 
 from ..models import GateReplay
-from . import plans, replay_launch, replay_status, results
+from . import comparison, plans, replay_launch, replay_status, results
 from .schemas import ReplayDetail, ReplayIn, ReplayOut, ReplayPlanOut, ReplayQuery, ReplayStartedOut
 
 router = Operations("gate_replays_api", tags=["gate"])
@@ -43,13 +43,14 @@ def gate_replay_start(request, agent, body: ReplayIn):
 def gate_replay_detail(request, agent, replay_id: str, place: Query[ReplayQuery]):
     """One replay: agreement of both gates, use of time and tokens, and a page of differences."""
     replay = get_object_or_404(GateReplay.objects.using(agent.db), id=replay_id)
-    result = results.read_result(agent.db, replay)
+    result, compared = results.read_result(agent.db, replay), comparison.compare_replay(agent.db, replay)
     page = page_of(results.find_disagreements(agent.db, replay.id), order=("number",), **place.place)
     pairs = [
         {"original": original, "replay": decision, "count": count}
         for (original, decision), count in sorted(result.matrix.items())
     ]
     return {
+        "comparison": compared and compared.as_json(),
         **_build_replay_json(replay_status.read_statuses([replay])[0]),
         "outcomes": result.outcomes,
         "matrix": pairs,

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy
 from openclaw_web.pages.html import read_form
 
 from ..models import GateReplay, GateReplayDecision, MemoryGateDecision
+from .comparison import Comparison
 from .results import Result, find_disagreements, find_replayed
 
 Verdict = MemoryGateDecision.Verdict
@@ -55,21 +56,28 @@ class PairsForm(forms.Form):
         return PairFilter(values["show"] or default_kind, values["original"], values["decision"])
 
 
-def count_pairs(db: str, replay: GateReplay, result: Result) -> dict[str, int]:
-    """Return the number of pairs of each kind."""
+def count_pairs(db: str, replay: GateReplay, result: Result, comparison: Comparison | None = None) -> dict[str, int]:
+    """Return the number of pairs of each kind; `comparison` is that of a replay of a regression set."""
+    numbers = {DIFFERENT: result.decided - result.agreed, SAME: result.agreed}
+    if comparison:
+        return numbers | {REGRESSIONS: len(comparison.broken), FIXED: len(comparison.fixed)}
     judged = MemoryGateDecision.objects.using(db).filter(verdict__isnull=False, id=OuterRef("decision_id"))
     rows = find_disagreements(db, replay.id).annotate(verdict=judged.values("verdict")).order_by().values("verdict")
-    numbers = {row["verdict"]: row["number"] for row in rows.annotate(number=Count("decision_id"))}
-    known = {kind: numbers.get(verdict, 0) for kind, verdict in VERDICT_KINDS.items()}
-    return known | {DIFFERENT: result.decided - result.agreed, SAME: result.agreed}
+    verdicts = {row["verdict"]: row["number"] for row in rows.annotate(number=Count("decision_id"))}
+    return numbers | {kind: verdicts.get(verdict, 0) for kind, verdict in VERDICT_KINDS.items()}
 
 
-def filter_pairs(db: str, replay_id: str, pair_filter: PairFilter) -> QuerySet[GateReplayDecision]:
+def filter_pairs(
+    db: str, replay_id: str, pair_filter: PairFilter, comparison: Comparison | None = None
+) -> QuerySet[GateReplayDecision]:
     """Return the decisions of a replay that fit, to be ordered by `number`."""
     if pair_filter.is_cell:
         return find_replayed(db, replay_id).filter(original=pair_filter.original, decision=pair_filter.decision)
     if pair_filter.kind == SAME:
         return find_replayed(db, replay_id).filter(is_same=True)
+    if comparison and pair_filter.kind in VERDICT_KINDS:
+        ids = comparison.broken if pair_filter.kind == REGRESSIONS else comparison.fixed
+        return GateReplayDecision.objects.using(db).filter(replay_id=replay_id, decision_id__in=ids)
     rows = find_disagreements(db, replay_id)
     if verdict := VERDICT_KINDS.get(pair_filter.kind):
         original = MemoryGateDecision.objects.using(db).filter(id=OuterRef("decision_id"), verdict=verdict)

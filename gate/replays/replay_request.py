@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Self
 
 from django.conf import settings
 from django.utils.module_loading import import_string
@@ -14,6 +14,7 @@ from agents.models import Agent
 from openclaw_web.amounts import format_plural
 
 from ..lists.decision_list import DecisionFilters
+from ..models import RegressionSet
 from ..runner import config, prompts
 from ..runner.config import Gate
 from ..runner.prompts import Prompt
@@ -27,8 +28,8 @@ class ReplayRequest:
     """A request for a replay.
 
     It is about decisions that fit the `filters` of their list (arguments of `DECISIONS.fits`); of more than `limit`,
-    the newest. With `is_approved` only decisions of approved samples, with `ids` only these. `prompt` is a text; empty:
-    the active prompt.
+    the newest. With `is_approved` only decisions of approved samples, with `ids` only these; `set_number` is the
+    version of the regression set that they are of. `prompt` is a text; empty: the active prompt.
     """
 
     model: str
@@ -37,6 +38,12 @@ class ReplayRequest:
     filters: Mapping[str, Any] = field(default_factory=dict)
     is_approved: bool = False
     ids: tuple[str, ...] | None = None
+    set_number: int | None = None
+
+    @classmethod
+    def from_set(cls, regression_set: RegressionSet, model: str, prompt: str = "") -> Self:
+        """Return the request for the decisions of a regression set."""
+        return cls(model, prompt, MAX_DECISIONS, ids=tuple(regression_set.cases), set_number=regression_set.number)
 
     @property
     def gate(self) -> Gate:
@@ -55,6 +62,8 @@ class ReplayRequest:
         choice: dict[str, Any] = {"filters": named, "limit": self.limit}
         if self.is_approved:
             choice["approved"] = True
+        if self.set_number is not None:
+            choice |= {"set": f"gate-{self.set_number}", "version": self.set_number}
         if self.ids is not None:
             choice["ids"] = len(self.ids)
         return choice
@@ -82,6 +91,8 @@ def describe_filters(choice: dict[str, Any]) -> list[tuple[str, str]]:
             labels.append((str(label), form.in_words(name, value)))
     if choice.get("approved"):
         labels.append((_("Only decisions in approved samples"), ""))
+    if version := choice.get("version"):
+        labels.append((_("Regression set"), _("version %(number)s") % {"number": version}))
     if count := choice.get("ids"):
         labels.append((format_plural("%(count)s decision by ID", "%(count)s decisions by ID", count), ""))
     return labels

@@ -147,11 +147,6 @@ def read_result(db: str, replay: GateReplay) -> Result:
     )
 
 
-def find_replayed_ids(db: str, replay_id: str) -> list[str]:
-    """Return ids of the decisions that a replay has replayed, the newest first."""
-    return list(find_replayed(db, replay_id).order_by("number").values_list("decision_id", flat=True))
-
-
 def read_originals(db: str, replay_id: str) -> Iterator[tuple[str, str]]:
     """Yield ids of the replayed decisions with the original decision."""
     yield from find_replayed(db, replay_id).values_list("decision_id", "original").iterator(chunk_size=CHUNK)

@@ -99,6 +99,7 @@ class ReplayDetail(ReplayOut, Page[DifferenceOut]):  # type: ignore[misc]
     The items are decisions that changed, the newest first.
     """
 
+    comparison: dict[str, Any] | None = Field(description="with a regression set: what breaks, and the difference")
     outcomes: dict[str, int] = Field(description="decisions that wait, were decided, …")
     matrix: list[PairOut] = Field(description="how often each original decision became which")
     original: SideOut

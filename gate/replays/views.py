@@ -13,7 +13,7 @@ from openclaw_web.pages.html import redirect_to, refuse_post, render_page
 from .. import verdict_store
 from ..lists.decision_list import DecisionFilters
 from ..models import GatePrompt, GateReplay
-from . import pairs, plans, replay_launch, replay_request, replay_status, results
+from . import comparison, pairs, plans, replay_launch, replay_request, replay_status, results
 from .forms import ReplayForm
 
 
@@ -36,15 +36,18 @@ def replay_detail(request, agent, replay_id):
     replay = get_object_or_404(GateReplay.objects.using(agent.db), id=replay_id)
     verdict_store.refresh(agent)
     result = results.read_result(agent.db, replay)
-    counts = pairs.count_pairs(agent.db, replay, result)
+    compared = comparison.compare_replay(agent.db, replay)
+    counts = pairs.count_pairs(agent.db, replay, result, compared)
     pair_filter = pairs.PairsForm(request.GET).read_filter(counts)
-    rows = page_of(pairs.filter_pairs(agent.db, replay.id, pair_filter), order=("number",), **read_cursors(request))
+    fitting = pairs.filter_pairs(agent.db, replay.id, pair_filter, compared)
+    rows = page_of(fitting, order=("number",), **read_cursors(request))
     context = {
         "agent": agent,
         "replay": replay,
         "replay_status": replay_status.read_statuses([replay])[0],
         "chosen": replay_request.describe_filters(replay.chosen),
         "result": result,
+        "comparison": compared,
         "pairs": pair_filter,
         "kinds": [(kind, label, counts[kind]) for kind, label in pairs.KIND_LABELS.items()],
         "page": rows,
@@ -58,7 +61,8 @@ def replay_detail(request, agent, replay_id):
 @agent_view_for("operator")
 def replay_new(request, agent):
     """Show the form for a replay of the decisions that fit the address's filters."""
-    return _render_form_page(request, agent, DecisionFilters(request.GET).validate(), ReplayForm.build_initial())
+    filters = DecisionFilters(request.GET).validate()
+    return _render_form_page(request, agent, filters, ReplayForm.build_initial(request.GET.get("version", "")))
 
 
 @require_POST
@@ -68,7 +72,8 @@ def replay_plan(request, agent):
     filters, form = DecisionFilters(request.GET).validate(), ReplayForm(request.POST)
     if not form.is_valid():
         return _render_form_page(request, agent, filters, form, status=422)
-    return _render_form_page(request, agent, filters, form, plans.plan_replay(agent, form.build_request(filters)))
+    plan = plans.plan_replay(agent, form.build_request(agent, filters))
+    return _render_form_page(request, agent, filters, form, plan)
 
 
 @require_POST
@@ -79,7 +84,8 @@ def replay_start(request, agent):
     if not form.is_valid():
         return _render_form_page(request, agent, filters, form, status=422)
     try:
-        replay, _job = replay_launch.start_replay(agent, form.build_request(filters), by=request.user.username)
+        chosen = form.build_request(agent, filters)
+        replay, _queued = replay_launch.start_replay(agent, chosen, by=request.user.username)
     except Refused as refusal:
         form.add_error(None, refusal.sentence)
         return _render_form_page(request, agent, filters, form, status=422)

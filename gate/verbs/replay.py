@@ -1,7 +1,6 @@
 """`reflection gate replay`: replays decisions with another model or prompt, after a preview."""
 
 import sys
-from pathlib import Path
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -9,10 +8,8 @@ from django.utils.translation import gettext_lazy
 from agents import services as agents
 from jobs.progress import open_listener
 from jobs.verbs import read_job_result
-from openclaw_web import reasons
 from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.commands.verbs import BY, DONE, PARTLY
-from people.configuration.setting import MOST_TEXT
 
 from ..replays import plans, replay_launch, results
 from ..replays.replay_request import DEFAULT_LIMIT, MAX_DECISIONS, ReplayRequest
@@ -27,8 +24,7 @@ EXAMPLES = (
 
 
 def add_arguments(parser):
-    parser.add_argument("--model", "-m", required=True, metavar="M", help=_("who is to decide, as the endpoint says"))
-    parser.add_argument("--prompt-file", metavar="FILE", help=_("file with the prompt (the one in force)"))
+    model_verbs.add_model_options(parser)
     add_filters(parser)
     parser.add_argument("--approved", action="store_true", help=_("only decisions in approved samples"))
     parser.add_argument(
@@ -47,31 +43,16 @@ def run(agent, model, prompt_file, approved, limit, dry_run, yes, quiet, **optio
         raise WrongUse(_("--limit must be 1 to %(most)s.") % {"most": f"{MAX_DECISIONS:,}"})
     agent_row = agents.get(agent)
     request = ReplayRequest(
-        model.strip(), _read_prompt(prompt_file), limit, parse_filters(options), is_approved=approved
+        model.strip(), model_verbs.read_prompt(prompt_file), limit, parse_filters(options), is_approved=approved
     )
     return (
         _run_replay(agent_row, request, quiet)
         if yes
-        else _describe_plan(plans.plan_replay(agent_row, request), is_all=dry_run)
+        else describe_replay_plan(plans.plan_replay(agent_row, request), is_all=dry_run)
     )
 
 
-def _read_prompt(file):
-    if file is None:
-        return ""
-    try:
-        text = Path(file).read_text(encoding="utf-8")
-    except OSError as exc:
-        words = {"file": file, "reason": reasons.describe_os_error(exc)}
-        raise WrongUse(_("%(file)s cannot be read: %(reason)s.") % words) from exc
-    except UnicodeDecodeError as exc:
-        raise WrongUse(_("%(file)s is not UTF-8 text.") % {"file": file}) from exc
-    if not text.strip() or len(text) > MOST_TEXT or "\0" in text:
-        raise WrongUse(_("%(file)s: a prompt has 1 to 20,000 characters.") % {"file": file})
-    return text
-
-
-def _describe_plan(plan, is_all):
+def describe_replay_plan(plan, is_all):
     rows = (
         (_("Decisions"), f"{plan.decisions:,}"),
         (_("Skipped, no window stored"), f"{plan.skipped:,}"),

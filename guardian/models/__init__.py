@@ -12,6 +12,6 @@ from .audits import (
     WorkspaceFile,
     WriteGuardianAudit,
 )
-from .proposals import GuardianRun, GuardianStep, Handover
+from .proposals import GuardianRun, GuardianStep, GuardianTest, Handover
 from .rollbacks import BehaviorCorrection, Rollback, RollbackIntent
 from .shared_columns import FileContent

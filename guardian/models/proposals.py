@@ -18,10 +18,18 @@ from openclaw_web.sqlite.fields import (
 from openclaw_web.sqlite.json_columns import JsonProperty
 
 
+class RunManager(models.Manager):
+    """Manager of runs that handle facts; those of tests count nowhere."""
+
+    def get_queryset(self):
+        return super().get_queryset().filter(test_id=None)
+
+
 class GuardianRun(models.Model):
     """One fact that our guardian handles; while `proposed`, its change waits for a person.
 
-    A fact whose run `stopped` is tried again; every other end is final.
+    A fact whose run `stopped` is tried again; every other end is final. `objects` leaves out the runs of tests, whose
+    changes wait for nobody.
     """
 
     class State(models.TextChoices):
@@ -61,6 +69,10 @@ class GuardianRun(models.Model):
     decided_by = PersonText(default="", shown="api")
     created_at = EpochMs(shown="api")
     decided_at = EpochMs(null=True, shown="api")
+    test_id = PlainText(null=True, help_text="the test that it belongs to", shown="")
+
+    every = models.Manager()
+    objects = RunManager()
 
     class Meta:
         db_table = "guardian_runs"
@@ -68,6 +80,7 @@ class GuardianRun(models.Model):
             models.Index(fields=["created_at", "id"], name="idx_guardian_run_created"),
             models.Index(fields=["state", "created_at", "id"], name="idx_guardian_run_state"),
             models.Index(fields=["decision_id"], name="idx_guardian_run_asked", condition=Q(decision_id__isnull=False)),
+            models.Index(fields=["test_id", "state"], name="idx_guardian_run_test", condition=Q(test_id__isnull=False)),
         ]
 
     def __str__(self):
@@ -112,6 +125,23 @@ class GuardianStep(models.Model):
 
     def __str__(self):
         return f"{self.run_id} {self.number}"
+
+
+class GuardianTest(models.Model):
+    """A test of a model or prompt: it is asked again about the writes of a regression set. No file changes."""
+
+    id = PlainText(primary_key=True)
+    set_id = PlainText(help_text="the version of the regression set")
+    llm_model = PlainText()
+    prompt = OperatorText(help_text="its text")
+    started_by = PersonText()
+    created_at = EpochMs()
+
+    class Meta:
+        db_table = "guardian_tests"
+
+    def __str__(self):
+        return self.id
 
 
 class Handover(models.Model):

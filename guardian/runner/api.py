@@ -21,7 +21,7 @@ from ..handover.api import HandoverStarted
 from ..models import GuardianRun, GuardianStep
 from ..rollbacks.api import EFFECT, PUT_BACK, WRITE_NOW, HandoverOfferOut, offer_to_json
 from ..standing.effects import Effect
-from . import job, plans, proposal_page, proposals, unattended_writes
+from . import fact_handler, job, plans, proposal_page, proposals, unattended_writes
 from .fact_selection import FactChoice
 from .llm.config import RUNNER
 from .proposals import LONGEST_REASON
@@ -227,7 +227,7 @@ def guardian_proposal_decline(request, agent, proposal_id: str, body: DeclineIn)
 def guardian_retry(request, agent, audit_id: str, body: RetryIn):
     """Have a write proposed again, with another fact or file; returns the job."""
     by = request.user.username
-    run = job.build_retry(agent, audit_id, fact=body.fact, file=body.file, by=by)
+    run = fact_handler.build_retry(agent, audit_id, fact=body.fact, file=body.file, by=by)
     return Status(202, {"proposal_id": run.id, "job": job.start_retry(agent, run, by=by)})
 
 

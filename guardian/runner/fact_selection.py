@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from django.db.models import Count, Exists, OuterRef
+from django.utils.translation import gettext as _
 
 from agents.models import Agent
 from agents.runners.choice import Choice
@@ -18,9 +19,11 @@ from openclaw_web.batches import in_batches
 from openclaw_web.errors import Refused
 
 from .. import services, versions
+from ..corrections import rules
 from ..detail import line_blame, opted_out_lines
 from ..files import FILE_OF
 from ..models import GuardianRun, WriteGuardianAudit
+from ..recording.reports import CHANGED
 from ..rollbacks import rollback_plan
 
 
@@ -79,6 +82,35 @@ class Memory:
         return opted_out_lines.has_withheld_lines(
             self._agent.db, [line_blame.FileBlame(self._agent.db, name).blame_snapshot(newest)]
         )
+
+
+class PastMemory:
+    """The memory files as they were before a write."""
+
+    def __init__(self, db: str, audit: WriteGuardianAudit):
+        self._db, self._audit = db, audit
+        if audit.status not in CHANGED and audit.before_snapshot_id is None:
+            audit.before_snapshot = services.find_version_at(db, audit.target_file or "", audit.created_at)
+
+    def read_file(self, name: str) -> bytes | None:
+        """Return what a file held; None if there was none. Raises Refused where nobody knows what the target held."""
+        is_target, version = name == self._audit.target_file, self._audit.before_snapshot
+        if is_target and version is None and self._audit.after_snapshot_id is None:
+            raise Refused(_("Nobody knows what %(file)s held before this write.") % {"file": name})
+        version = version if is_target else services.find_version_at(self._db, name, self._audit.created_at)
+        return services.read_version_bytes(version) if version else None
+
+    def is_hidden(self, name: str) -> bool:
+        """Return whether nothing of a file, or of the fact for it, may be sent.
+
+        While somebody has opted out, that is all of the other files.
+        """
+        if not consent.read_opted_out():
+            return False
+        if name != self._audit.target_file or rules.is_withheld(self._db, self._audit):
+            return True
+        blame = line_blame.FileBlame(self._db, name).blame_before(self._audit)
+        return opted_out_lines.has_withheld_lines(self._db, [blame])
 
 
 State = GuardianRun.State

@@ -10,7 +10,6 @@ from typing import Any
 from django.db.models import Count
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from ulid import ULID
 
 from agents import databases
 from agents import services as agents
@@ -22,17 +21,14 @@ from jobs import services as jobs
 from jobs.kinds import BY_SCHEDULE, Kind
 from jobs.models import JobRun
 from jobs.progress import Listener, Progress
-from ledger import consent
 from openclaw_web import clock
 from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
 
-from ..corrections.rules import get_write
-from ..files import LONGEST_FACT, MEMORY_FILES
 from ..models import GuardianRun
 from ..rollbacks import workspace_access
-from . import fact_handler, fact_selection
+from . import fact_handler, fact_selection, regressions
 from .fact_selection import FactChoice, Memory
 from .llm import config
 from .llm.config import RUNNER, Guardian
@@ -91,21 +87,21 @@ def run(params: dict[str, Any], progress: Progress) -> dict[str, Any]:
     Raises Refused when nothing may be sent, another process works on this agent, or no model answered.
     """
     agent = agents.get(params["agent"])
+    if test_id := params.get("test"):
+        return regressions.run_test(agent, test_id, progress)
     try:
         with launch.exclusive_run(RUNNER, agent.agent_id):
             guardian = check(agent)
             end_interrupted(agent)
-            if run_id := params.get("run"):
-                runs = list(
-                    GuardianRun.objects.using(agent.db).filter(id=run_id, state__in=(State.QUEUED, State.STOPPED))
-                )
-                batch = Batch(RUNNER, guardian, progress, len(runs))
-                batch.run(runs, build_fact_handler(agent, guardian, batch))
-            else:
+            if "run" not in params:
                 selection = fact_selection.select_facts(agent, FactChoice.from_params(params))
+                runs = build_runs(agent.db, selection.decisions, by=params.get("by", ""))
                 batch = Batch(RUNNER, guardian, progress, len(selection.decisions), withheld=selection.withheld)
-                open_runs = build_runs(agent.db, selection.decisions, by=params.get("by", ""))
-                batch.run(open_runs, build_fact_handler(agent, guardian, batch))
+            else:
+                rows = GuardianRun.objects.using(agent.db).filter(id=params["run"])
+                runs = list(rows.filter(state__in=(State.QUEUED, State.STOPPED)))
+                batch = Batch(RUNNER, guardian, progress, len(runs))
+            batch.run(runs, build_fact_handler(agent, guardian, batch))
     except Refused as refused:
         fact_handler.stop_queued(agent.db, params.get("run", ""), refused.sentence)
         raise
@@ -216,35 +212,6 @@ NEW_FACTS_JOB = Kind(
     cancel_text=gettext_lazy("Writes and proposals so far are kept; the next run continues."),
     schedule=NEW_FACTS.every,
 )
-
-
-def build_retry(agent: Agent, audit_id: str, *, fact: str | None, file: str | None, by: str) -> GuardianRun:
-    """Build the run that proposes a write again; it is not stored.
-
-    Without a new fact or file it has the write's own. Raises NoSuchWrite, and Refused for a fact or file that is not
-    valid and for words that may not be used.
-    """
-    audit = get_write(agent.db, audit_id)
-    fact, file = (fact or audit.candidate_fact or "").strip(), file or audit.target_file
-    if not fact or len(fact) > LONGEST_FACT:
-        raise Refused(_("Say the fact, in at most 20,000 characters."))
-    if file not in MEMORY_FILES:
-        raise Refused(_("%(file)s is not a memory file.") % {"file": file or "–"})
-    if consent.find_withheld_keys(agent.db, [audit.turn_id]):
-        raise Refused(_("Nothing is sent: somebody of this conversation has opted out."))
-    return GuardianRun(
-        id=str(ULID()),
-        decision_id=audit.decision_id,
-        turn_id=audit.turn_id,
-        session_id=audit.session_id,
-        session_key=audit.session_key,
-        target_file=file,
-        candidate_fact=fact,
-        retry_of=audit.id,
-        state=GuardianRun.State.QUEUED,
-        started_by=by,
-        created_at=clock.now_ms(),
-    )
 
 
 def start_retry(agent: Agent, run: GuardianRun, *, by: str) -> JobRun:

@@ -4,7 +4,7 @@ No fact and no file is sent for it.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -29,7 +29,7 @@ from ..services import bytes_to_text
 from . import fact_selection, proposals, unattended_writes
 from .fact_selection import FactChoice, Memory
 from .llm import config, prompts
-from .llm.config import RUNNER
+from .llm.config import RUNNER, Guardian
 
 USUAL_ANSWER = 60  # tokens beside the content of the file
 
@@ -62,6 +62,11 @@ def plan_fact(agent: Agent, fact: str, target_file: str) -> Plan:
     return _plan(agent, [(fact, target_file)], 0)
 
 
+def plan_test(agent: Agent, guardian: Guardian, runs: Iterable[GuardianRun]) -> Plan:
+    """Estimate a test, as if files had the size of today; those that cannot be read count nothing."""
+    return _plan(agent, [(run.candidate_fact, run.target_file) for run in runs], 0, guardian)
+
+
 def problem_of(agent: Agent) -> str:
     """Return why nothing of an agent may be sent now, as a sentence; empty otherwise."""
     if problem := RUNNER.problem_of():
@@ -73,17 +78,19 @@ def problem_of(agent: Agent) -> str:
     return ""
 
 
-def _plan(agent, pairs: Sequence[tuple[str, str]], withheld) -> Plan:
-    guardian, problem = config.get_configured_guardian(), problem_of(agent)
+def _plan(agent, pairs: Sequence[tuple[str, str]], withheld, tested: Guardian | None = None) -> Plan:
+    guardian, memory = tested or config.get_configured_guardian(), Memory(agent)
+    problem = RUNNER.problem_of(guardian.model) if tested else problem_of(agent)  # a test needs no workspace
     sizes = {
-        name: prices.estimate_tokens(bytes_to_text(Memory(agent).read_file(name) or b"")) if not problem else 0
+        name: prices.estimate_tokens(bytes_to_text(memory.read_file(name) or b""))
         for name in {name for _fact, name in pairs}
+        if not problem and (not tested or memory.can_read(name))
     }
     prompt_tokens = answer_tokens = 0  # a fact is sent twice, the file once, and the file comes back once
     for fact, name in pairs:
-        opening_tokens = prompts.estimate_tokens(prompts.build_opening(fact, name))
-        prompt_tokens += 2 * opening_tokens + sizes[name] + USUAL_ANSWER
-        answer_tokens += sizes[name] + 2 * USUAL_ANSWER
+        opening_tokens = prompts.estimate_tokens(prompts.build_opening(fact, name, guardian.prompt))
+        prompt_tokens += 2 * opening_tokens + sizes.get(name, 0) + USUAL_ANSWER
+        answer_tokens += sizes.get(name, 0) + 2 * USUAL_ANSWER
     values = build_estimate(RUNNER, agent, guardian, prompt_tokens, answer_tokens, problem)
     files = dict(sorted(Counter(name for _fact, name in pairs).items()))
     return Plan(facts=len(pairs), withheld=withheld, files=files, **values)

@@ -25,7 +25,7 @@ from ..detail.page import read_origin
 from ..files import LONGEST_FACT, MEMORY_FILES
 from ..handover import handovers
 from ..models import GuardianStep
-from . import job, plans, proposal_page, proposals, unattended_writes
+from . import fact_handler, job, plans, proposal_page, proposals, unattended_writes
 from .fact_selection import FactChoice
 from .llm.config import RUNNER
 
@@ -198,7 +198,7 @@ def write_retry(request, agent, audit_id):
     form = RetryForm(request.POST) if request.method == "POST" else RetryForm(initial=initial)
     if form.is_valid():
         try:
-            run = job.build_retry(agent, audit_id, **form.cleaned_data, by=request.user.username)
+            run = fact_handler.build_retry(agent, audit_id, **form.cleaned_data, by=request.user.username)
             started = job.start_retry(agent, run, by=request.user.username)
         except Refused as refused:
             form.add_error(None, refused.sentence)

@@ -8,7 +8,7 @@ from gate.verbs import model_verbs
 from openclaw_web.commands.verbs import BY
 
 from ..files import MEMORY_FILES
-from ..runner import job, plans
+from ..runner import fact_handler, job, plans
 from .propose import FAULTS, describe_fact_plan
 
 HELP = gettext_lazy("Have a write proposed again by this site's guardian. Without --yes, only show what is sent.")
@@ -27,7 +27,7 @@ def add_arguments(parser):
 
 def run(agent, audit, fact, file, dry_run, yes, quiet, **options):
     owner = agents.get(agent)
-    request = job.build_retry(owner, audit, fact=fact, file=file, by=BY)
+    request = fact_handler.build_retry(owner, audit, fact=fact, file=file, by=BY)
     if not yes:
         return describe_fact_plan(plans.plan_fact(owner, request.candidate_fact, request.target_file), is_all=dry_run)
     return model_verbs.run_and_report(

@@ -98,6 +98,7 @@ ROOMS = (
                 Page("gate:statistics", _("Statistics")),
                 Page("gate:call_list", _("Calls")),
                 Page("gate:replay_list", _("Replays"), below=("/replays/",)),
+                Page("guardian:regression_list", _("Regression sets")),
                 Page("guardian:chart", _("Chart")),
                 Page("guardian:proposal_list", _("Proposals"), "operator"),
             ),

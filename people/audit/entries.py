@@ -65,6 +65,7 @@ ACTIONS = {
     "proposal_written": _("wrote unattended"),
     "read": _("opened"),
     "reason_given": _("gave a reason for the rejection of"),
+    "regression_set_stored": _("stored the verdicts as a regression set of"),
     "released": _("released"),
     "sealed": _("sealed a release of"),
     "restored": _("restored"),

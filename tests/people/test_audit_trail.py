@@ -63,6 +63,7 @@ ELSEWHERE = {
     "guardian": """
         correct_save handover_check own_guardian_run own_guardian_switch proposal_approve proposal_decline
         proposal_hand_over rollback_do rollback_hand_over rollback_settle rule_switch session_rollback_do
+        regression_start regression_store
     """,
     "jobs": "job_cancel",
     "operations": """
@@ -109,7 +110,7 @@ NO_CONTENT = {
     """,
     "guardian": """
         audit_list blame chart decision_writes file_history file_list own_guardian proposal_list rule_new session_writes
-        reach
+        reach regression_list
     """,
     "jobs": "job_detail job_list job_notice",
     "ledger": "error_list event_list savings session_list step_detail stored_list turn_list",

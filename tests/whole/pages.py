@@ -165,6 +165,7 @@ ROWS = (
     ),
     part("gate:session_decisions", "viewer", "sessions/{session}/decisions/of/" + OF_TURNS, 5, ONE, LINKS),
     Page("gate:statistics", "viewer", "gate/statistics/", "Memory gate statistics of {agent}", 18, STATISTICS),
+    Page("guardian:regression_list", "viewer", "writes/regressions/", "Regression sets of {agent}", 18, ONE),
     Page("guardian:audit_detail", "viewer", "writes/{write}/", "Write to {file}", 27, ONE),
     part("guardian:audit_lines", "viewer", "writes/left/{write}/", 12, ONE, "lines for a place on another page"),
     Page("guardian:audit_list", "viewer", "writes/", "Writes of {agent}", 11, PLAIN, on="writes"),
@@ -286,6 +287,7 @@ FORMS = {
         gate:own_gate_run gate:replay_continue gate:replay_plan gate:replay_start guardian:handover_check
         guardian:own_guardian_run guardian:proposal_approve guardian:proposal_decline
         guardian:proposal_hand_over guardian:rollback_do guardian:rollback_hand_over guardian:rollback_settle
+        guardian:regression_start guardian:regression_store
         guardian:rule_switch guardian:rule_try guardian:session_rollback_do operations:doctor_look
         operations:notification_test operations:remediation_run operations:remediation_start
         problems:problem_close problems:problem_mute problems:problem_seen problems:problem_unmute

@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy
 
 from agents.runners.calls import Allowance
 from agents.runners.runner import LanguageModel, Runner, read_configured_model
+from gate.runner.prompts import compute_version
 from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.llm import client, prices
 
@@ -48,10 +49,11 @@ class Guardian(LanguageModel):
     """A model that guards memory files, and how often it is asked about one fact."""
 
     most_steps: int
+    prompt: str = prompts.TEXT
 
     @property
     def prompt_version(self) -> str:
-        return prompts.VERSION
+        return compute_version(self.prompt)
 
     @property
     def least_tokens(self) -> int:

@@ -1,6 +1,5 @@
 """The prompt of the built-in guardian, and the three tools that it offers."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import orjson
 
 from gate.runner.answer_parsing import FENCED
+from gate.runner.prompts import compute_version
 from openclaw_web.llm import prices
 from openclaw_web.llm.answers import parse_strictly
 from openclaw_web.llm.client import Answer
@@ -39,7 +39,7 @@ How you write
 - A line that the fact makes wrong is replaced. A line that says the same already is kept: then refuse.
 - Refuse passwords, keys and other secrets, passing states, guesses, and whatever does not belong into the file.
 """
-VERSION = hashlib.sha256(TEXT.encode()).hexdigest()[:12]
+VERSION = compute_version(TEXT)
 _FILE = {"type": "string", "enum": list(MEMORY_FILES)}
 
 
@@ -61,10 +61,10 @@ TOOLS = [
 _TOOL_TOKENS = prices.estimate_tokens(orjson.dumps(TOOLS).decode())
 
 
-def build_opening(fact: str, target_file: str) -> list[dict[str, Any]]:
+def build_opening(fact: str, target_file: str, prompt: str = TEXT) -> list[dict[str, Any]]:
     """Build the messages with which asking about a fact begins."""
     question = orjson.dumps({"candidateFact": fact, "targetFile": target_file}).decode()
-    return [{"role": "system", "content": TEXT}, {"role": "user", "content": question}]
+    return [{"role": "system", "content": prompt}, {"role": "user", "content": question}]
 
 
 def estimate_tokens(messages: Sequence[dict[str, Any]]) -> int:

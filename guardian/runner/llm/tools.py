@@ -145,7 +145,7 @@ def run_tool_loop(
     The run's numbers are set, not stored. `wait` is called with the seconds to wait between two attempts. Raises
     LimitReached and CallFailed.
     """
-    messages = prompts.build_opening(run.candidate_fact, run.target_file)
+    messages = prompts.build_opening(run.candidate_fact, run.target_file, guardian.prompt)
     most = compute_answer_limit(bytes_to_text(tools.target_content or b""))
     for number in range(1, guardian.most_steps + 1):
         step, answer = ask_model(db, guardian, run, number, messages, most, wait=wait)

@@ -6,11 +6,13 @@ from datasets.verbs import find as find_samples
 from datasets.verbs import findings, judge, releases
 from datasets.verbs import stats as stats_of_samples
 from gate.verbs import export, find, record, replay, run, stats
+from gate.verbs import test as test_gate
 from guardian.verbs import correct, propose, rollback, rules
 from guardian.verbs import export as export_of_writes
 from guardian.verbs import find as find_writes
 from guardian.verbs import record as tell_of_writes
 from guardian.verbs import retry as retry_write
+from guardian.verbs import test as test_guardian
 from openclaw_web.commands.groups import Branch, Group
 
 
@@ -29,6 +31,7 @@ class Command(Group):
                 "record": record,
                 "run": run,
                 "replay": replay,
+                "test": test_gate,
             },
         ),
         "guardian": Branch(
@@ -45,6 +48,7 @@ class Command(Group):
                 "record": tell_of_writes,
                 "run": propose,
                 "rules": rules,
+                "test": test_guardian,
             },
         ),
         "dataset": Branch(

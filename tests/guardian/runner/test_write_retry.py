@@ -4,7 +4,7 @@ import pytest
 
 from agents.runners import launch
 from guardian.models import GuardianRun
-from guardian.runner import job
+from guardian.runner import fact_handler, job
 from guardian.runner.llm.config import RUNNER
 from jobs import execution as jobs_running
 from jobs import services as jobs
@@ -81,7 +81,7 @@ def test_a_job_that_finds_another_at_work_leaves_nothing_queued(ada, workspace, 
     with launch.exclusive_run(RUNNER, "ada"):
         assert jobs_running.run_next().state == "refused"
         with pytest.raises(Refused, match="is running"):
-            job.run_retry_here(ada, job.build_retry(ada, "w1", fact=None, file=None, by="otto"), by="otto")
+            job.run_retry_here(ada, fact_handler.build_retry(ada, "w1", fact=None, file=None, by="otto"), by="otto")
     [retry_run] = runs()
     assert (retry_run.state, "is running" in retry_run.reason) == ("stopped", True)
 
