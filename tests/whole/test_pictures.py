@@ -36,6 +36,11 @@ from agents.databases import get_alias
 from guardian.models import WriteGuardianAudit
 print(WriteGuardianAudit.objects.using(get_alias("main")).get(status="rolled_back").id)
 """
+TURN = """
+from agents.databases import get_alias
+from guardian.models import WriteGuardianAudit
+print(WriteGuardianAudit.objects.using(get_alias("main")).get(id="demo-write-0").turn_id)
+"""
 # Widths and positions depend on fonts, numbers and times on the moment: both are left out.
 SEEN = """() => {
     const looks = ["display", "visibility", "color", "backgroundColor", "fontSize", "fontWeight", "textDecorationLine",
@@ -84,6 +89,9 @@ PICTURES = (
     Picture("artifact", "/agents/main/artifacts/{artifact}/?mode=grep&pattern=FAILED%7CError&context=3"),
     Picture("write", "/agents/main/writes/{write}/"),
     Picture("blame", "/agents/main/files/MEMORY.md/", look=(("color_scheme", "dark"),)),
+    Picture("search", "/search/?q=flour"),
+    Picture("chain", "/agents/main/chain/turn/{turn}/"),
+    Picture("remediation", "/agents/main/remediation/of/{turn}/"),
     Picture("sessions", "/agents/main/sessions/", look=(("locale", "zh-CN"), ("color_scheme", "dark"))),
 )
 
@@ -100,9 +108,11 @@ class Site:
         self.home, self.complaints = home, []
         command = home.start("demo", "--no-serve")
         assert command.end() == 0, command.said
+        command = home.start("search", "rebuild")
+        assert command.end() == 0, command.said
         self.address = home.serve("--no-watch").address()
         self.facts = {"sample": home.python(SAMPLE), "artifact": home.python(ARTIFACT)}
-        self.facts["write"] = home.python(WRITE)
+        self.facts |= {"write": home.python(WRITE), "turn": home.python(TURN)}
 
     def link(self):
         """A new sign-in link: each picture has a browser of its own."""
