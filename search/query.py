@@ -161,7 +161,7 @@ def parse(text: str) -> Query:
     for part in PART.finditer(text):
         if part["name"]:
             if part["minus"]:
-                raise Refused(_("A filter cannot have a minus: name what you want to see."))
+                raise Refused(_("A filter cannot have a minus: name what to search for."))
             _read_filter(query, part["name"].lower(), part["value"].strip('"'))
             continue
         word = part["phrase"] if part["phrase"] is not None else part["word"]

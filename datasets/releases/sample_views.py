@@ -36,7 +36,7 @@ def write_uses(request, agent, audit_id):
     samples = lineage.find_write_samples(owner, write)
     context = {
         "write": write,
-        "is_rolled_back": write.status == WriteGuardianAudit.Status.ROLLED_BACK,
+        "is_rolled_back": WriteGuardianAudit.objects.using(owner.db).taken_back().filter(id=write.id).exists(),
         "rows": [place for sample_id in samples for place in lineage.find_rows(sample_id)],
         "may_export": request.user.has_role("labeller"),
     }

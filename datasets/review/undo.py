@@ -45,11 +45,12 @@ class UndoResult:
     sample_count: int = 1
 
 
-def undo(by: str, label_id: str | None = None, *, is_any: bool = False) -> UndoResult:
+def undo(by: str, label_id: str | None = None, *, is_any: bool = False, undone_by: str = "") -> UndoResult:
     """Undo the last of a person's 50 latest actions, or that of one verdict on a sample (with `is_any` an older one).
 
-    Actions that were undone already do not count; a verdict on a found value is undone as on its page. Raises Refused
-    when there is none, and when somebody else judged the sample since: the next call then goes on to the action before.
+    `undone_by` does it, where that is somebody else. Actions that were undone already do not count; a verdict on a
+    found value is undone as on its page. Raises Refused when there is none, and when somebody else judged the sample
+    since: the next call then goes on to the action before.
     """
     action = find_last_action(by, label_id, is_any=is_any)
     if action is None and label_id:
@@ -62,7 +63,7 @@ def undo(by: str, label_id: str | None = None, *, is_any: bool = False) -> UndoR
     agent, correction_id = _find_filed_correction(action)
     with write_queue.both_transactions(agent.db) if agent else write_queue.global_transaction():
         is_last = find_last_action(by, label_id, is_any=is_any) == action
-        result = _undo_action(action, agent, correction_id) if is_last else ""
+        result = _undo_action(action, agent, correction_id, undone_by or by) if is_last else ""
     if not is_last:  # the person did or undid something meanwhile, in another tab
         return undo(by, label_id)
     sample = DatasetSample.objects.filter(id=action.sample_id).first() if action.kind == "verdict" else None
@@ -74,11 +75,14 @@ def undo(by: str, label_id: str | None = None, *, is_any: bool = False) -> UndoR
     return result
 
 
-def _undo_action(action, agent, correction_id):
-    result = {"verdict": _undo_verdict, "skip": _undo_skip, "bulk": _undo_bulk}[action.kind](action)
+def _undo_action(action, agent, correction_id, by):
+    if action.kind == "verdict":
+        result = _undo_verdict(action, by)
+    else:
+        result = {"skip": _undo_skip, "bulk": _undo_bulk}[action.kind](action)
     action.state = ReviewAction.State.UNDONE if isinstance(result, UndoResult) else ReviewAction.State.OVERTAKEN
     action.save(update_fields=["state"])
-    if isinstance(result, UndoResult) and agent and correction_store.withdraw(agent, correction_id, by=action.actor):
+    if isinstance(result, UndoResult) and agent and correction_store.withdraw(agent, correction_id, by=by):
         return replace(result, sentence=join_sentences([result.sentence, _("The correction was withdrawn.")]))
     return result
 
@@ -128,7 +132,7 @@ def find_last_verdict(by: str, agent_id: str, types: Collection[str]) -> Dataset
     return samples.filter(label_id=action.label_id).first()
 
 
-def _undo_verdict(action):
+def _undo_verdict(action, by):
     sample = DatasetSample.objects.filter(id=action.sample_id).defer("content").first()
     label = SampleLabel.objects.get(id=action.label_id)
     if sample is None:
@@ -139,9 +143,9 @@ def _undo_verdict(action):
             "for the previous action."
         ) % {"name": describe_sample(sample), "who": sample.annotated_by or _("somebody")}
     drafts.restore_draft(label, by=action.actor)
-    _restore_samples([(sample, label)], by=action.actor)
+    _restore_samples([(sample, label)], by=by)
     audit.record(
-        action.actor, "label_undone", object_type="sample", object_id=sample.id, agent_id=sample.agent_id,
+        by, "label_undone", object_type="sample", object_id=sample.id, agent_id=sample.agent_id,
         status=label.status,
     )  # fmt: skip
     sentence = _("Undone: “%(status)s” on %(name)s.") % {

@@ -72,7 +72,7 @@ def check_endpoint() -> None:
 
 
 def report_test(job: JobRun, comparison: Comparison) -> Outcome:
-    """Return the outcome of a test: failed when it breaks a case, partial when cases were not asked about."""
+    """Return the outcome of a test: failed when it breaks a case, partial when cases that can be tested are left."""
     result = read_job_result(job)
     words = "\n".join([*_describe_comparison(comparison), result["message"]])
     status = FAILED if comparison.broken else PARTLY if result["left"] else DONE

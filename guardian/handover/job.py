@@ -32,6 +32,7 @@ from ..rollbacks.intent_store import Step
 from ..rollbacks.rollback_plan import hash_content
 from ..services import bytes_to_text
 from ..standing import read_live_record
+from ..standing.effects import LOCK
 from . import external_command, messages, outcomes
 from .external_command import run_command
 
@@ -52,7 +53,7 @@ def run(params: dict[str, Any], progress: Progress) -> dict[str, Any]:
     if row is None:
         raise agents.NoAgent(databases.UnknownAgent(agent.agent_id).sentence)
     sentence = _("A change is being handed to %(agent)s already. Wait until that has ended.")
-    with locks.exclusive_lock(f"handover-{agent.agent_id}.lock", sentence % {"agent": agent.agent_id}):
+    with locks.exclusive_lock(LOCK.format(agent.agent_id), sentence % {"agent": agent.agent_id}):
         _message_path(row.id).unlink(missing_ok=True)  # of a process that was killed
         if row.state == State.RUNNING:
             outcomes.store_outcome(agent, row, Outcome.INTERRUPTED)

@@ -64,11 +64,15 @@ class WorkspaceFile(FileVersion):
         return self.id
 
 
+MOST_RETURNS = 5  # of one write, by rollbacks of its rollbacks
+
+
 class AuditQuerySet(PlacedQuerySet):
     def taken_back(self):
         """Writes whose lines are out of the file: rolled back, and not brought back by a rollback of that rollback."""
-        again = "rollback__own_audit__rollback__own_audit"
-        is_in_force = Q(**{f"{again}__status": "written"}) | Q(**{f"{again}__{again}__status": "written"})
+        again, is_in_force = "rollback__own_audit__rollback__own_audit", Q()
+        for rounds in range(1, MOST_RETURNS + 1):
+            is_in_force |= Q(**{"__".join([again] * rounds) + "__status": "written"})
         return self.filter(status="rolled_back").exclude(is_in_force | Q(origin="rollback"))
 
 

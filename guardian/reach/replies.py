@@ -39,10 +39,13 @@ class Reply:
         return self.hit.item.facts["turn_number"]  # type: ignore[no-any-return]
 
 
-def find_replies(agent: Agent, file_name: str, lines: Sequence[str]) -> list[Reply]:
-    """Return the replies that repeat one of the lines of a file since it stood, the newest first."""
+def find_replies(agent: Agent, file_name: str, lines: Sequence[str], *, seconds: float = SECONDS) -> list[Reply]:
+    """Return the replies that repeat one of the first MOST_LINES lines of a file since it stood, the newest first.
+
+    The search ends after `seconds`.
+    """
     hits: dict[tuple[str, int | str], tuple[find.Hit, bool]] = {}  # and whether one suffices, told or not
-    end = time.monotonic() + SECONDS
+    end = time.monotonic() + seconds
     since = (find_reach(agent, file_name, lines, among=()).spans or [(0, None)])[0][0] // 1000
     for line in lines[:MOST_LINES]:
         rows, single = _list_terms(line)
@@ -60,13 +63,13 @@ def find_replies(agent: Agent, file_name: str, lines: Sequence[str]) -> list[Rep
                     hits[key] = hit, is_row or hits.get(key, (hit, False))[1]
     places = {(hit.item.facts["session_id"], hit.item.facts["turn_number"]) for hit, _is_row in hits.values()}
     contexts = find_reach(agent, file_name, lines, among=places).contexts
-    told = {(each.turn.session_id, each.turn.turn_number) for each in contexts}
+    turns_with_line = {(each.turn.session_id, each.turn.turn_number) for each in contexts}
     replies = [
-        Reply(hit, (hit.item.facts["session_id"], hit.item.facts["turn_number"]) in told, is_row)
+        Reply(hit, (hit.item.facts["session_id"], hit.item.facts["turn_number"]) in turns_with_line, is_row)
         for hit, is_row in hits.values()
     ]
-    shown = [reply for reply in replies if reply.is_told or reply.is_row]
-    return sorted(shown, key=lambda reply: reply.hit.item.at, reverse=True)
+    certain = (reply for reply in replies if reply.is_told or reply.is_row)
+    return sorted(certain, key=lambda reply: reply.hit.item.at, reverse=True)
 
 
 def _list_terms(line):

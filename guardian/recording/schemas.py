@@ -29,6 +29,8 @@ NOT_IDS = frozenset(
         "of",
         "opted-out",
         "own",
+        "reach",
+        "regressions",
         "rollback",
         "rules",
         "session",

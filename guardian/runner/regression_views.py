@@ -51,7 +51,11 @@ def regression_store(request, agent):
 def regression_start(request, agent):
     """Queue a test with the newest version of the regression set for writes."""
     form, newest = ModelForm(request.POST), regression_sets.find_sets(agent.db, GUARDIAN).first()
-    if newest is None or not form.is_valid():
+    if newest is None:
+        return refuse_post(
+            request, Refused(_("Store the verdicts in force as a version first.")), to=PAGE.address(agent)
+        )
+    if not form.is_valid():
         return _render(request, agent, form)
     guardian = regressions.build_guardian(form.cleaned_data["new_model"], form.cleaned_data["new_prompt"])
     start = partial(regressions.start_test, agent, newest, guardian, by=request.user.username)

@@ -28,6 +28,7 @@ from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.disk import packing
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import write_queue
+from search import words
 
 from ..corrections import correction_store, rules
 from ..corrections.correction_store import WriteState
@@ -59,7 +60,7 @@ def read_cases(agent: Agent) -> dict[str, list[str]]:
 def build_guardian(model: str, prompt: str = "") -> Guardian:
     """Return the configured guardian with another model or prompt."""
     is_other = prompt.strip() not in ("", prompts.TEXT.strip())  # forms strip the text
-    return replace(config.get_configured_guardian(), model=model, prompt=prompt if is_other else prompts.TEXT)
+    return replace(config.get_configured_guardian(), model=model, prompt=prompt.strip() if is_other else prompts.TEXT)
 
 
 def build_runs(agent: Agent, regression_set: RegressionSet, *, by: str, test_id: str = "") -> Iterator[GuardianRun]:
@@ -82,6 +83,8 @@ def start_test(agent: Agent, regression_set: RegressionSet, guardian: Guardian, 
 
     Raises Refused when nothing may be sent, or another run of this agent is queued or running.
     """
+    with launch.exclusive_start(RUNNER, agent):
+        pass  # nothing is stored for a test that cannot start
     test = open_test(agent, regression_set, guardian, by=by)  # reads files: nobody waits for the transaction below
     with launch.exclusive_start(RUNNER, agent):
         return jobs.start(RUNNER.kind, build_params(agent, test), by=by)
@@ -139,13 +142,14 @@ def compare(db: str, test: GuardianTest) -> Comparison:
     A model that neither wrote nor refused is wrong.
     """
     cases, outcomes = RegressionSet.objects.using(db).get(id=test.set_id).cases, {}
-    audits = WriteGuardianAudit.objects.using(db).defer("diff", "hunks_json").in_bulk(list(cases))
-    for run in find_runs(db, test).exclude(state__in=(*WAITING, State.STOPPED)).iterator():
-        original = correction_store.get_original_state(db, audits[run.retry_of])
-        right, is_written = WriteState(*cases[run.retry_of]), run.state == State.PROPOSED
-        content = packing.unpack(bytes(run.after_zstd)).decode(errors="replace") if is_written else ""
-        fact = right.fact if _simplify(right.fact) in _simplify(content) else original.fact
-        new = WriteState(Status.WRITTEN if is_written else run.state, fact, run.target_file)
+    audits = WriteGuardianAudit.objects.using(db).select_related("after_snapshot").defer("diff", "hunks_json")
+    audits_by_id = audits.in_bulk(list(cases))
+    for run in find_runs(db, test).filter(retry_of__in=audits_by_id).exclude(state__in=(*WAITING, State.STOPPED)):
+        audit, right = audits_by_id[run.retry_of], WriteState(*cases[run.retry_of])
+        original = correction_store.get_original_state(db, audit)
+        is_written = run.state == State.PROPOSED
+        is_stated = is_written and _has_fact(run, audit, right.fact, is_literal=right.fact != original.fact)
+        new = WriteState(Status.WRITTEN if is_written else run.state, right.fact if is_stated else "", run.target_file)
         outcomes[run.retry_of] = (_is_right(right, original), run.state != State.FAILED and _is_right(right, new))
     return Comparison.build(cases, outcomes)
 
@@ -155,5 +159,16 @@ def _is_right(right, state):
     return right == state or Status.WRITTEN not in (right.status, state.status)
 
 
-def _simplify(text):
-    return " ".join(text.casefold().split())
+def _has_fact(run, audit, fact, *, is_literal):
+    """Whether a model added the fact, or half of its words, and left all lines that the original write had left."""
+    before, after = (
+        (packing.unpack(bytes(data)).decode(errors="replace") if data else "").splitlines()
+        for data in (run.before_zstd, run.after_zstd)
+    )
+    remaining = set(audit.after_snapshot.content.splitlines()) if audit.after_snapshot else set()
+    known = set(before)
+    if (known & remaining) - {*after, ""}:
+        return False
+    added = words.split(words.fold("\n".join(line for line in after if line not in known)))
+    parts = words.split(words.fold(fact))
+    return " ".join(parts) in " ".join(added) if is_literal else len(set(parts) & set(added)) * 2 >= len(set(parts))

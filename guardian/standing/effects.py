@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from django.conf import settings
 from django.db import models
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
@@ -11,6 +12,7 @@ from django.utils.translation import gettext_lazy
 from agents.models import Agent
 from jobs.models import JobRun
 from openclaw_web import clock
+from openclaw_web.disk import locks
 from openclaw_web.pages.formatting import listed
 
 from ..collectors.provenance import Record
@@ -47,6 +49,7 @@ def forecast_record_effect(record: Record | None, data: bytes | None) -> Effect:
 
 
 JOB_KIND = "guardian_handover"
+LOCK = "handover-{}.lock"  # of each agent, held while it is asked
 STARTING_MS = 10_000  # within which a new handover gets its job
 Contents = Mapping[str, bytes | None]  # what each file will hold; None: no file
 SENTENCES: dict[str, str | Promise] = {
@@ -127,7 +130,8 @@ def check_not_handed_over(db: str, names: Iterable[str]) -> None:
     """Raise FileChanged while an agent is asked to change one of these files."""
     rows = Handover.objects.using(db).filter(file_name__in=list(names)).exclude(state=Handover.State.ENDED)
     for row in rows.only("id", "file_name", "created_at"):
-        if clock.is_recent(row.created_at, STARTING_MS) or _has_job(row.id):
+        is_working = locks.is_held(settings.HOME_DIR / "state" / LOCK.format(db.removeprefix("agent_")))
+        if is_working or clock.is_recent(row.created_at, STARTING_MS) or _has_job(row.id):
             sentence = _("The agent is being asked to change %(file)s. Wait until that has ended, or cancel the job.")
             raise FileChanged(sentence % {"file": row.file_name})
 

@@ -45,6 +45,7 @@ ENTERED = {
     *("job_runs", "agents", "backup_runs", "notifications", "migration_runs", "migration_sources"),
     *("gate_prompts", "gate_replays", "gate_replay_decisions", "guardian_runs", "guardian_steps"),
     *("guardian_handovers", "rollback_intents", "behavior_corrections", "guardian_tests", "regression_sets"),
+    *("remediations", "remediation_steps"),
     *("episode_runs", "episode_policies", "episode_captures"),
     *("finding_verdicts", "dataset_samples", "sample_labels", "sample_claims", "sample_drafts"),
     *("review_draws", "review_actions"),

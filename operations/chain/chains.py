@@ -283,7 +283,8 @@ def _list_nodes(agent_id, links):
         )
         nodes["release"] += [node] if node not in nodes["release"] else []
     exports, sides = {}, defaultdict(set)
-    for sample_id in sorted(links.samples)[:MOST_SAMPLES]:
+    approved_first = DatasetSample.objects.filter(id__in=links.samples).order_by("annotation_status", "id")
+    for sample_id in approved_first.values_list("id", flat=True)[:MOST_SAMPLES]:
         for place in find_rows(sample_id):
             exports[place.export.id] = place.export
             sides[place.export.id].add(f".{place.side}.")
@@ -329,7 +330,7 @@ def _list_agent_nodes(agent_id, db, links, nodes):
         title = f"{row.target_file or '–'} · {states.word(row.status)}"
         nodes["write"].append(Node(title, row.get_absolute_url(), row.created_at, row.id))
     remaining = find_remaining_by_write(Agent.objects.get(agent_id=agent_id), links.writes) if links.writes else {}
-    for name, number, text in sorted({line for lines in remaining.values() for line in lines}):
+    for name, number, text in sorted({line for lines in remaining.values() for line in lines})[:MOST]:
         address = f"{reverse('guardian:file_detail', args=[agent_id, name])}?{urlencode({'q': text.strip()[:80]})}"
         nodes["line"].append(Node(f"{name}:{number} {text[:80]}", address, None, f"{name}:{number}"))
     corrections = BehaviorCorrection.objects.using(db).filter(audit_id__in=links.writes).order_by("-corrected_at")

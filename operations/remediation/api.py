@@ -1,4 +1,4 @@
-"""What stems from a message, and the plan that takes it back, in the API."""
+"""Everything that stems from a message, and the plan that takes it back, in the API."""
 
 from typing import Any
 
@@ -91,8 +91,16 @@ def remediation_start(request, agent, body: PlanIn):
 @router.get("/agents/{agent}/remediation/{remediation_id}", RemediationOut, 404, 503)
 @agent_view_for("operator")
 def remediation_detail(request, agent, remediation_id: str):
-    """What became of each step of a plan."""
+    """A plan, with the state of each step."""
     return get_object_or_404(Remediation, id=remediation_id, agent_id=agent.agent_id)
+
+
+@router.post("/agents/{agent}/remediation/{remediation_id}/continue", {202: JobOut}, 404, 409, 503)
+@agent_view_for("operator")
+def remediation_continue(request, agent, remediation_id: str):
+    """Go on with the steps that wait or failed."""
+    row = get_object_or_404(Remediation, id=remediation_id, agent_id=agent.agent_id)
+    return Status(202, job.start(row, by=request.user.username))
 
 
 @router.post("/agents/{agent}/remediation/{remediation_id}/undo", {202: JobOut}, 404, 409, 503)

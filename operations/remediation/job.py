@@ -6,6 +6,7 @@ It can end anywhere: another run goes on with the steps that wait, and repeats n
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from ulid import ULID
@@ -53,13 +54,23 @@ def store_plan(agent: Agent, consequences: Consequences, *, reason: str, seen: s
         step.remediation = row
         step.state = State.LEFT if step.problem else State.WAITING
     with transaction.atomic():
+        open_plans = Remediation.objects.filter(
+            agent_id=agent.agent_id, turn_id=row.turn_id, steps__state=State.WAITING
+        )
+        if open_plans.exists():
+            raise Refused(_("An earlier plan for this message is not finished. Wait for it, or continue it."))
         row.save(force_insert=True)
         RemediationStep.objects.bulk_create(consequences.plan)
     return row
 
 
 def start(row: Remediation, *, by: str, is_undo: bool = False) -> JobRun:
-    """Queue the job that carries out the steps that wait, or with `is_undo` takes back those that are done."""
+    """Queue the job that carries out the steps that wait or failed, or with `is_undo` takes back those that are done.
+
+    Raises Refused for the rest of a plan that was undone.
+    """
+    if not is_undo and row.steps.filter(state=State.UNDONE).exists():
+        raise Refused(_("This plan was undone. Start another one from the message."))
     return jobs.start(JOB_KIND, build_params(row, is_undo) | {"by": by}, by=by)
 
 
@@ -74,7 +85,10 @@ def run(params: dict[str, Any], progress: Progress) -> dict[str, Any]:
     with locks.exclusive_lock(
         f"remediation-{row.id}.lock", _("This is being carried out already. Wait until it ends.")
     ):
-        steps = list(row.steps.filter(state=State.DONE if is_undo else State.WAITING).order_by("number"))
+        states = [State.DONE] if is_undo else [State.WAITING, State.FAILED]
+        steps = list(row.steps.filter(state__in=states).order_by("number"))
+        if is_undo:
+            row.steps.filter(state=State.WAITING).update(state=State.UNDONE)
         # What releases have depends on the other steps: they are last either way.
         steps.sort(key=lambda step: (step.kind == Step.RELEASE, -step.number if is_undo else step.number))
         failed = 0
@@ -82,9 +96,9 @@ def run(params: dict[str, Any], progress: Progress) -> dict[str, Any]:
             progress.update(number, len(steps), step.title)
             try:
                 if is_undo:
-                    _take_back(agent, row, step, by)
+                    _take_back(agent, step, by)
                 else:
-                    _carry_out(agent, row, step, progress)
+                    _carry_out(agent, row, step, by, progress)
                 step.state, step.problem = State.UNDONE if is_undo else State.DONE, ""
             except Refused as refused:
                 step.state, step.problem = State.DONE if is_undo else State.FAILED, refused.sentence
@@ -104,42 +118,51 @@ def run(params: dict[str, Any], progress: Progress) -> dict[str, Any]:
     return {"message": join_sentences(sentences), "done": done, "refused": failed}
 
 
-def _carry_out(agent, row, step, progress):
+def _carry_out(agent, row, step, by, progress):
+    if step.kind == Step.WRITE:
+        failed = row.steps.filter(kind=Step.REJECT, state=State.FAILED).values("key")
+        if DatasetSample.objects.filter(audit_id=step.key, id__in=failed).exists():  # a rollback judges it otherwise
+            raise Refused(_("The sample of this write could not be rejected. Continue when that is possible."))
     if step.kind == Step.WRITE and step.is_handed_over:
-        _hand_over(agent, row, step, progress)
+        _hand_over(agent, row, step, by, progress)
     elif step.kind == Step.WRITE:
-        by_us = {"rolled_back_by": row.started_by, "rolled_back_at__gte": row.created_at}  # by a run that was killed
+        by_us = {"rolled_back_by__in": (row.started_by, by), "rolled_back_at__gte": row.created_at}  # by a killed run
         if not Rollback.objects.using(agent.db).filter(audit_id=step.key, **by_us).exists():
-            service.roll_back(agent, step.key, RollbackRequest(row.started_by, row.reason), seen=step.seen)
+            service.roll_back(agent, step.key, RollbackRequest(by, row.reason), seen=step.seen)
     elif step.kind == Step.REJECT:
-        _judge(row, step, step.key, Status.REJECTED)
+        _judge(row, step, DatasetSample.objects.filter(id=step.key), Status.REJECTED, by)
     elif step.kind == Step.REVIEW:
         session_id, _sign, number = step.key.rpartition(":")
         of_turn = {"agent_id": agent.agent_id, "session_id": session_id, "turn_number": int(number)}
         rows = DatasetSample.objects.filter(sample_type=DatasetSample.Type.ANNOTATED_TURN, **of_turn)
-        if sample := rows.only("id", "annotation_status").first():
-            if sample.annotation_status not in queues.WAITING or sample.annotated_by == row.started_by:
-                _judge(row, step, sample.id, Status.NEEDS_REVIEW)
-        else:
-            result = samples.make_samples(agent, session_id, [int(number)], by=row.started_by)
+        if not _judge(row, step, rows, Status.NEEDS_REVIEW, by):
+            result = samples.make_samples(agent, session_id, [int(number)], by=by)
             if not result.made:
                 raise Refused(join_sentences(samples.describe_problems(result)))
     else:
         _check_release(step)
 
 
-def _judge(row, step, sample_id, status):
-    """Give a verdict, unless a run that was killed has given it."""
-    sample = DatasetSample.objects.filter(id=sample_id, annotation_status=status, annotated_by=row.started_by)
-    given = sample.filter(annotated_at__gte=row.created_at).only("label_id").first()
-    label = given or verdicts.label_sample(sample_id, status, by=row.started_by, notes=row.reason)
-    step.label_id = label.label_id
+def _judge(row, step, samples_of_step, status, by):
+    """Judge a sample, unless a run that was killed did, or somebody rejected it or it waits for review.
+
+    False where there is no sample.
+    """
+    sample = samples_of_step.only("id", "annotation_status", "annotated_by", "annotated_at", "label_id").first()
+    if sample is None:
+        return False
+    is_ours = sample.annotated_by in (row.started_by, by) and (sample.annotated_at or 0) >= row.created_at
+    if sample.annotation_status == status and is_ours:
+        step.label_id = sample.label_id
+    elif sample.annotation_status not in (Status.REJECTED, *(queues.WAITING if status == Status.NEEDS_REVIEW else ())):
+        step.label_id = verdicts.label_sample(sample.id, status, by=by, notes=row.reason).label_id
+    return True
 
 
-def _hand_over(agent, row, step, progress):
+def _hand_over(agent, row, step, by, progress):
     earlier = Handover.objects.using(agent.db).filter(audit_id=step.key, created_at__gte=row.created_at)
     handover = earlier.order_by("-created_at").first() or handovers.hand_over_rollback(
-        agent, step.key, RollbackRequest(row.started_by, row.reason), seen=step.seen, puts_back=step.puts_back
+        agent, step.key, RollbackRequest(by, row.reason), seen=step.seen, puts_back=step.puts_back
     )
     result = handover_job.run(handovers.build_params(agent, handover), progress)
     if result["outcome"] not in outcomes.WRITTEN:
@@ -157,16 +180,19 @@ def explain_lasting(step: RemediationStep) -> str:
     """Return why a step cannot be taken back, in a sentence; empty where it can."""
     if step.kind == Step.WRITE and step.is_handed_over:
         return _("This change was the agent's: have the agent put the lines back.")
-    if step.kind == Step.REVIEW and not step.label_id:
-        return _("The sample of the answer remains in the queue.")
+    if step.kind in (Step.REVIEW, Step.REJECT) and not step.label_id:
+        return _("The sample is not changed: this plan did not judge it.")
     return ""
 
 
-def _take_back(agent, row, step, by):
+def _take_back(agent, step, by):
     if reason := explain_lasting(step):
         raise Refused(reason)
     if step.kind == Step.WRITE:
-        own_id = Rollback.objects.using(agent.db).filter(audit_id=step.key).values_list("own_audit_id", flat=True).get()
+        rows = Rollback.objects.using(agent.db).filter(audit_id=step.key)
+        own_id = rows.values_list("own_audit_id", flat=True).first()
+        if own_id is None:
+            raise Refused(_("The rollback is not stored any more."))
         back = WriteGuardianAudit.objects.using(agent.db).filter(
             id=own_id, status=WriteGuardianAudit.Status.ROLLED_BACK
         )
@@ -176,8 +202,18 @@ def _take_back(agent, row, step, by):
             )
     elif step.kind == Step.RELEASE:
         _check_release(step)
-    elif not SampleLabel.objects.filter(undoes=step.label_id).exists():
-        undo.undo(row.started_by, step.label_id, is_any=True)
+    else:
+        _undo_verdict(step, by)
+
+
+def _undo_verdict(step, by):
+    """Undo a verdict of the plan, with the reason that was given for it later. Raises Refused when it is overtaken."""
+    labels = SampleLabel.objects.filter(Q(id=step.label_id) | Q(amends=step.label_id))
+    if not SampleLabel.objects.filter(undoes__in=labels.values("id")).exists():
+        label = labels.filter(id__in=DatasetSample.objects.values("label_id")).first()
+        if label is None:
+            raise Refused(_("Somebody has judged or removed the sample since: it is not changed."))
+        undo.undo(label.labelled_by, label.id, is_any=True, undone_by=by)
 
 
 JOB = Kind(

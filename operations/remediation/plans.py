@@ -1,9 +1,11 @@
 """Collects what stems from a message, by ids and by words, and plans how to take it back."""
 
 import hashlib
+import math
 from collections import defaultdict
 from dataclasses import dataclass, field
 
+from django.conf import settings
 from django.http import Http404
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -13,27 +15,29 @@ from datasets.models import DatasetSample
 from datasets.review import queues
 from guardian.handover import offers
 from guardian.models import Rollback, WriteGuardianAudit
-from guardian.reach.replies import Reply, find_replies
+from guardian.reach.replies import MOST_LINES, Reply, find_replies
 from guardian.reach.subject import list_lines
 from guardian.rollbacks import rollback_plan, rollback_preview, workspace_access
 from guardian.rollbacks.service import CHOICE_NEEDED
 from guardian.versions import NOTES
 from ledger.models import ConversationTurn
+from openclaw_web.batches import in_batches
 from openclaw_web.errors import Refused
 
 from ..chain import chains
-from ..chain.chains import MOST, Node, Step
+from ..chain.chains import MOST, MOST_SAMPLES, OWNERS, Node, Step
 from ..models import RemediationStep
 
 Kind, Status = RemediationStep.Kind, DatasetSample.Status
 MOST_ROUNDS = 20  # rollbacks of rollbacks
+MOST_REPEATED = 25  # lines of a file whose later answers are searched
 
 
 @dataclass(slots=True)
 class Consequences:
     """Everything that stems from a message: the steps of its chain, daily notes, later answers, and the plan.
 
-    With `is_cut` there is more than one plan takes back.
+    With `is_cut` there may be more than is listed, and than one plan takes back.
     """
 
     turn: ConversationTurn
@@ -54,8 +58,8 @@ class Consequences:
         return [step for step in self.plan if not step.problem]
 
     @property
-    def left(self) -> list[RemediationStep]:
-        """What the plan cannot take back, with the reason."""
+    def lasting(self) -> list[RemediationStep]:
+        """Steps that the plan cannot do, with the reasons."""
         return [step for step in self.plan if step.problem]
 
 
@@ -72,14 +76,15 @@ def find_consequences(agent: Agent, turn_id: str) -> Consequences:
         for name, write in notes.items()
         if name.startswith(NOTES)
     ]
-    result = Consequences(turn, chains.list_steps(links, "turn"), nodes, _find_answers(agent, own))
-    result.is_cut = any(len(ids) >= MOST for ids in (own.writes, own.samples, own.decisions, own.turns))
+    answers, is_cut = _find_answers(agent, own)
+    result = Consequences(turn, chains.list_steps(links, "turn"), nodes, answers)
+    result.is_cut = is_cut or len(own.samples) > MOST_SAMPLES or any(len(step.nodes) >= MOST for step in result.chain)
     result.plan = _plan_steps(agent, own, result)
     return result
 
 
 def _find_answers(agent, links):
-    """The replies of other turns that repeat lines of these writes, each once."""
+    """The replies of other turns that repeat lines of these writes, each once, and whether there may be more."""
     lines_by_file = defaultdict(list)
     writes = WriteGuardianAudit.objects.using(agent.db).select_related("before_snapshot", "after_snapshot")
     for write in writes.filter(id__in=links.writes).order_by("created_at", "id")[:MOST]:
@@ -87,11 +92,13 @@ def _find_answers(agent, links):
     own = set(ConversationTurn.objects.using(agent.db).filter(id__in=links.turns).values_list("session", "turn_number"))
     answers = {}
     for name, lines in lines_by_file.items():
-        for reply in find_replies(agent, name, lines):
-            place = reply.session_id, reply.turn_number
-            if reply.turn_number is not None and place not in own:
-                answers.setdefault(place, reply)
-    return list(answers.values())[:MOST]
+        for batch in in_batches(lines[:MOST_REPEATED], MOST_LINES):
+            for reply in find_replies(agent, name, batch, seconds=math.inf):  # a busy machine must not change a plan
+                place = reply.session_id, reply.turn_number
+                if reply.turn_number is not None and place not in own:
+                    answers.setdefault(place, reply)
+    is_cut = len(answers) > MOST or any(len(lines) > MOST_REPEATED for lines in lines_by_file.values())
+    return list(answers.values())[:MOST], is_cut
 
 
 def _plan_steps(agent, links, result):
@@ -100,10 +107,10 @@ def _plan_steps(agent, links, result):
     samples = DatasetSample.objects.filter(id__in=links.samples).exclude(annotation_status=Status.REJECTED)
     ids = set(samples.values_list("id", flat=True))
     steps = [_build_step(Kind.REJECT, node) for node in nodes["sample"] if node.id in ids]
-    steps += _plan_writes(agent, links.writes)
+    steps += _plan_writes(agent, links.writes) if OWNERS["write"] not in settings.DISABLED else []
     problem = _("This site changes no daily notes: take the lines out by hand, or have the agent do it.")
     steps += [_build_step(Kind.NOTE, node, problem) for node in result.notes]
-    steps += _plan_reviews(agent, result.answers)
+    steps += _plan_reviews(agent, result.answers) if OWNERS["sample"] not in settings.DISABLED else []
     steps += [_build_step(Kind.RELEASE, node) for node in nodes["release"]]
     steps += [_build_step(Kind.DOWNLOAD, node, _("Whoever has the file keeps it.")) for node in nodes["download"]]
     for number, step in enumerate(steps):
@@ -116,22 +123,29 @@ def _build_step(kind, node, problem=""):
 
 
 def _find_in_force(agent, ids):
-    """These writes, or instead of one that was rolled back the rollback of that rollback, which brought it back."""
+    """These writes, or instead of one that was rolled back the rollback of that rollback, which brought it back.
+
+    Also those that brought back lines of other writes as well.
+    """
     audits = WriteGuardianAudit.objects.using(agent.db).filter(id__in=ids)
     waiting, rounds = set(audits.exclude(origin="rollback").values_list("id", flat=True)), 0
-    in_force = set(waiting)
+    in_force, shared = set(waiting), set[str]()
     while waiting and (rounds := rounds + 1) < MOST_ROUNDS:
         rows = Rollback.objects.using(agent.db).filter(audit_id__in=waiting).exclude(own_audit=None)
         owns = dict(rows.values_list("audit_id", "own_audit_id"))
+        of_others = Rollback.objects.using(agent.db).filter(own_audit_id__in=owns.values()).exclude(audit_id__in=owns)
+        shared |= {own for audit, own in owns.items() if audit in shared}
+        shared |= set(of_others.values_list("own_audit_id", flat=True))
         waiting = set(owns.values())
         in_force = in_force - owns.keys() if rounds % 2 else in_force | waiting
-    return in_force
+    return in_force, shared
 
 
 def _plan_writes(agent, ids):
     """The rollbacks of these writes, the last one first, each on what the one before leaves."""
     rows = WriteGuardianAudit.objects.using(agent.db).select_related("before_snapshot", "after_snapshot")
-    rows = rows.filter(id__in=_find_in_force(agent, ids), status=WriteGuardianAudit.Status.WRITTEN)
+    in_force, shared = _find_in_force(agent, ids)
+    rows = rows.filter(id__in=in_force, status=WriteGuardianAudit.Status.WRITTEN)
     contents: dict[str, bytes | None] = {}
     ways: dict[str, tuple[offers.Offer, str]] = {}  # of each file, by its last write: the offer, and why not
     try:
@@ -145,8 +159,12 @@ def _plan_writes(agent, ids):
             rollback_plan.check_possible(audit)
             if place is None:
                 raise Refused(reason)
+            if audit.id in shared:
+                raise Refused(_("This write brought back lines of other messages as well. Choose the lines by hand."))
             if name not in contents:
                 contents[name] = rollback_plan.read_workspace_file(place, name)
+            if contents[name] is None:
+                raise Refused(_("%(file)s is not in the workspace any more.") % {"file": name})
             plan = rollback_plan.build_plan(audit, place, contents[name])
         except Refused as refused:
             step.problem = refused.sentence

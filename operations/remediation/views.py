@@ -62,12 +62,13 @@ def remediation_detail(request, agent, remediation_id):
     steps = list(row.steps.order_by("number"))
     done = [step for step in steps if step.state == State.DONE]
     lasting = {step.number: reason for step in done if (reason := job.explain_lasting(step))}
+    is_undone = any(step.state == State.UNDONE for step in steps)
     values = {
         "agent": agent,
         "remediation": row,
         "steps": steps,
         "lasting": lasting,
-        "is_waiting": any(step.state == State.WAITING for step in steps),
+        "can_continue": bool({State.WAITING, State.FAILED} & {step.state for step in steps}) and not is_undone,
         "can_undo": len(done) > len(lasting),
         "job": next(iter(jobs.find_latest([job.JOB_KIND], 1, params_json__contains=row.id)), None),
     }
@@ -77,7 +78,7 @@ def remediation_detail(request, agent, remediation_id):
 @require_POST
 @agent_view_for("operator")
 def remediation_run(request, agent, remediation_id):
-    """Go on with the steps that wait, or take back those that are done."""
+    """Go on with the steps that wait or failed, or take back those that are done."""
     row = get_object_or_404(Remediation, id=remediation_id, agent_id=agent.agent_id)
     try:
         started = job.start(row, by=request.user.username, is_undo=bool(request.POST.get("undo")))

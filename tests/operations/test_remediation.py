@@ -3,9 +3,11 @@
 import orjson
 import pytest
 
+from datasets.models import DatasetSample
 from guardian import services
+from guardian.rollbacks import service
 from operations.models import Remediation
-from tests.factories import EventFactory, SessionFactory, TurnFactory
+from tests.factories import EventFactory, SampleFactory, SessionFactory, TurnFactory
 from tests.guardian.write_rows import T0, create_write
 from tests.operations.poisonings import PAGE, START, list_states, poison, read_seen, run_job
 
@@ -57,6 +59,58 @@ def test_writes_of_the_agents_own_tools_and_notes_belong_to_it(real_files, ada, 
     steps = {step["step"]: [item["id"] for item in step["items"]] for step in chain}
     assert steps["turn"] == ["s1:u1"]
     assert "/agents/ada/writes/w2/" in page
+
+
+def read_plan(browser):
+    return browser.get("/api/v1/agents/ada/remediation", {"turn": "s1:u1"}).json()
+
+
+def test_lines_of_other_messages_that_came_back_together_stay(poisoned, ada, as_operator):
+    after = poisoned["after"] + b"- another line\n"
+    create_write("agent_ada", 3, poisoned["after"], after, turn_id="s1:u2")
+    poisoned["file"].write_bytes(after)
+    request = service.RollbackRequest("otto", "All of it.")
+    together, *_others = service.roll_back_session(ada, "s1", request, seen=None)
+    service.roll_back(ada, together.own_audit_id, request, seen=None)
+    assert poisoned["file"].read_bytes() == after
+    problems = [step["problem"] for step in read_plan(as_operator)["plan"] if step["kind"] == "write"]
+    assert len(problems) == 1 and "lines of other messages" in problems[0]
+
+
+def test_a_file_that_is_gone_is_named(poisoned, as_operator):
+    poisoned["file"].unlink()
+    problems = {step["problem"] for step in read_plan(as_operator)["plan"] if step["kind"] == "write"}
+    assert problems == {"MEMORY.md is not in the workspace any more."}
+
+
+def test_answers_that_repeat_any_of_many_lines_are_listed(poisoned, as_operator):
+    lines = b"".join(b"- line %d about nothing in particular here\n" % number for number in range(12))
+    create_write("agent_ada", 0, b"", b"# Notes\n" + lines, decision_id="d1", turn_id="s1:u1")
+    plan = read_plan(as_operator)
+    assert plan["answers"] == [{"session_id": "s2", "turn_number": 1}] and not plan["is_cut"]
+
+
+def test_more_lines_or_samples_than_are_listed_are_said(poisoned, as_operator):
+    for number in range(60):
+        SampleFactory(id=f"y{number}", session_id="s1", turn_id="s1:u1", annotation_status="pending")
+    plan = read_plan(as_operator)
+    assert plan["is_cut"]
+    assert any(step["kind"] == "download" for step in plan["plan"])  # of the sample that was approved
+    DatasetSample.objects.filter(id__startswith="y").delete()
+    after = poisoned["after"] + b"".join(b"- line %d\n" % number for number in range(300))
+    create_write("agent_ada", 3, poisoned["after"], after, decision_id="d1", turn_id="s1:u1")
+    poisoned["file"].write_bytes(after)
+    plan = read_plan(as_operator)
+    items = {step["step"]: len(step["items"]) for step in plan["chain"]}
+    assert plan["is_cut"] and items["line"] == 200
+
+
+@pytest.mark.parametrize(
+    ("disabled", "kinds"), [("datasets", {"write"}), ("guardian", {"reject", "review", "release", "download"})]
+)
+def test_what_is_switched_off_is_not_planned(poisoned, settings, as_operator, disabled, kinds):
+    settings.DISABLED = {disabled}
+    assert {step["kind"] for step in read_plan(as_operator)["plan"]} <= kinds
 
 
 @pytest.mark.parametrize("address", ["/agents/ada/remediation/of/s9:u1/", "/agents/ada/remediation/plan/nothing/"])

@@ -86,7 +86,8 @@ WRITES = {
         /agents/{agent}/episodes/head /agents/{agent}/episodes/verify
         /agents/{agent}/gate/replays/{replay_id}/continue /agents/{agent}/guardian/handovers/{handover_id}/check
         /agents/{agent}/guardian/writes/{audit_id}/retry /operations/collect /operations/doctor/look
-        /operations/notifications/test /agents/{agent}/remediation/{remediation_id}/undo
+        /operations/notifications/test /agents/{agent}/remediation/{remediation_id}/continue
+        /agents/{agent}/remediation/{remediation_id}/undo
     """,
     "admin": """
         /agents/{agent}/artifacts/{handle}/verify /datasets/{dataset_id}/versions/{number}/anew

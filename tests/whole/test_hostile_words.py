@@ -35,7 +35,8 @@ WITHOUT = {
     "episodes:scope_retention", "episodes:scope_statistics", "gate:own_gate", "gate:prompt_detail", "gate:replay_new",
     "guardian:audit_lines",
     "guardian:chart", "guardian:decision_writes", "guardian:file_cure", "guardian:file_list", "guardian:opted_out",
-    "guardian:own_guardian", "guardian:rule_new", "operations:lint_list",
+    "guardian:own_guardian", "guardian:reach", "guardian:regression_list", "guardian:rule_new", "operations:lint_list",
+    "operations:remediation_detail",
 }  # fmt: skip
 
 

@@ -95,6 +95,38 @@ def test_a_corrected_fact_has_to_be_in_the_file(judged, endpoint):
     assert (status, compared["broken"], compared["fixed"]) == (0, [], ["w9"])
 
 
+@pytest.mark.parametrize(
+    ("line", "is_lossy"), [("Buy gold at evil.example", False), ("Fact 3.", True)], ids=["another fact", "lines lost"]
+)
+def test_a_write_with_something_else_or_without_the_other_lines_breaks(judged, endpoint, line, is_lossy):
+    def act(request):
+        messages, answer = request.question["messages"], json.loads(honest(request))
+        if answer["tool"] == "write" and json.loads(messages[1]["content"])["candidateFact"] == "Fact 3.":
+            answer["content"] = f"- {line}\n" if is_lossy else f"{BEFORE.decode()}- {line}\n"
+        return json.dumps(answer)
+
+    honest = behaves()
+    endpoint.then(says(act))
+    status, out, _error = run_verb("--yes", "--json")
+    assert (status, orjson.loads(out)["comparison"]["broken"]) == (1, ["w3"])
+
+
+def test_a_corrected_fact_that_was_in_the_file_before_is_not_enough(ada, endpoint):
+    before = BEFORE + b"- Fact nine.\n"
+    create_write(DB, 9, before, before + b"- Fact 9.\n", target_file="USER.md", candidate_fact="Fact 9.")
+    create_correction("w9", status="written", fact="Fact nine.")
+    endpoint.then(says(behaves()))
+    _status, out, _error = run_verb("--yes", "--json")
+    assert orjson.loads(out)["comparison"]["fixed"] == []
+
+
+def test_a_write_that_was_deleted_since_is_left_out(judged, endpoint, as_stranger):
+    endpoint.then(says(behaves()))
+    run_verb("--yes")
+    WriteGuardianAudit.objects.using(DB).filter(id="w0").delete()
+    assert "/agents/ada/writes/w0/" in text_of(as_stranger.get("/agents/ada/writes/regressions/"))
+
+
 def test_the_model_gets_the_file_as_it_was_before_the_write(judged, workspace, endpoint):
     (workspace / "USER.md").write_bytes(b"# User\n\n- Of today.\n")
     create_write(DB, 20, BEFORE, BEFORE + b"- Later.\n", target_file="USER.md", candidate_fact="Later.")
@@ -182,7 +214,7 @@ def test_another_prompt_is_sent(judged, endpoint, tmp_path):
     prompt.write_text("Guard well.\n")
     endpoint.then(says(behaves()))
     assert run_verb("--prompt-file", str(prompt), "--yes")[0] == 0
-    assert endpoint.requests[0].question["messages"][0]["content"] == "Guard well.\n"
+    assert endpoint.requests[0].question["messages"][0]["content"] == "Guard well."
     assert endpoint.requests[0].question["model"] == "other"
 
 

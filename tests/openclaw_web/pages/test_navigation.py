@@ -38,6 +38,7 @@ ROOMS = {
                 "Statistics": f"{ADA}/gate/statistics/",
                 "Calls": f"{ADA}/gate/calls/",
                 "Replays": f"{ADA}/gate/replays/",
+                "Regression sets": f"{ADA}/writes/regressions/",
                 "Chart": f"{ADA}/writes/chart/",
                 "Proposals": f"{ADA}/writes/own/proposals/",
             },

@@ -49,6 +49,7 @@ NOT_LOOKED_THROUGH = {
     "newest_sessions", "newest_writes", "problems",  # beginnings of texts in agents' tables
     "sample_signatures", "benchmarks",  # numbers
     "findings", "finding_scans",  # places and hashes
+    "remediations", "remediation_steps",  # names of things, and words of this site
 }  # fmt: skip
 
 

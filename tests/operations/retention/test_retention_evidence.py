@@ -28,6 +28,7 @@ NOT_KEEPING = {
     "guardian_runs",  # likewise
     "write_guardian_audit",  # complete without its session, by its versions and fact: see test_retention_writes.py
     "removed_sessions",  # lists removed sessions
+    "remediations",  # what was taken back stays so
     "collector_sessions",  # lists what the store must contain, and removed sessions
     *("collector_sources", "collector_skipped"),  # which files were read or skipped, and their agents
     *("provenance_records", "memory_standings"),  # OpenClaw's records of memory files, and rows derived from them
