@@ -20,7 +20,7 @@ MODE_WORDS = {
 # Fields of one mode only: the form sends those of all modes, and the others do not count.
 OWN = {"range": ("lines",), "grep": ("pattern", "ignore_case", "context"), "jsonpath": ("path",)}
 EXACT = {"spellcheck": "false", "autocapitalize": "none", "autocomplete": "off"}
-SEARCH_KEY = {"data-key": "/", "data-mode": "grep"}  # a key shows the field and goes there (static/app.js)
+SEARCH_KEY = {"data-key": "f", "data-mode": "grep"}  # a key shows the field and goes there (static/app.js)
 LONGEST = 1_000
 
 

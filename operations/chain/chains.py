@@ -20,7 +20,7 @@ from agents import databases
 from agents.models import Agent
 from artifacts.models import Artifact
 from datasets.exports.row_samples import read_samples_of
-from datasets.models import DatasetExport, DatasetMember, DatasetSample, SampleLabel
+from datasets.models import DatasetExport, DatasetMember, DatasetSample, DatasetVersion, SampleLabel
 from datasets.releases.lineage import find_rows
 from datasets.words import TYPE_WORDS
 from episodes.models import EpisodicEvent
@@ -132,7 +132,7 @@ def list_steps(links_by_agent: dict[str, Links], start: str, lone_line: Node | N
 def find_links(kind: str, key: str, agent: Agent | None = None) -> dict[str, Links]:
     """Return the ids that a chain has, by agent. Raises Http404 when the thing is not stored."""
     starts = _find_samples(kind, key) if agent is None else {agent.agent_id: _find_start(agent, kind, key)}
-    if not starts:
+    if not starts and not (kind == "release" and DatasetVersion.objects.filter(id=key).exists()):
         raise Http404
     for agent_id, links in starts.items():
         if db := databases.find_alias(agent_id):

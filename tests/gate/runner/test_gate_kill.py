@@ -147,8 +147,8 @@ def stop_command(site, number, *command):
 
 def job_ids(site):
     with closing(sqlite3.connect(site.path / "state" / "openclaw.sqlite")) as db:
-        # Without the scan for findings, which the worker begins by itself.
-        return [row[0] for row in db.execute("SELECT id FROM job_runs WHERE kind <> 'findings_scan'")]
+        # Without what the worker begins by itself.
+        return [row[0] for row in db.execute("SELECT id FROM job_runs WHERE kind LIKE 'gate%'")]
 
 
 @pytest.mark.parametrize("number", ENDS)
