@@ -38,13 +38,8 @@ def run(_params: dict[str, Any], progress: Any) -> dict[str, Any]:
     for agent in Agent.objects.order_by("agent_id").iterator():
         if (db := databases.find_alias(agent.agent_id)) is None:
             continue
-        ids = (
-            WriteGuardianAudit.objects.using(db)
-            .taken_back()
-            .order_by("id")
-            .values_list("id", flat=True)
-            .iterator(chunk_size=BATCH)
-        )
+        rows = WriteGuardianAudit.objects.using(db).taken_back()
+        ids = rows.order_by("id").values_list("id", flat=True).iterator(chunk_size=BATCH)
         for batch in in_batches(ids, BATCH):
             rollbacks = Rollback.objects.using(db).filter(audit_id__in=batch)
             count += _send(agent, dict.fromkeys(batch, "") | dict(rollbacks.values_list("audit_id", "rolled_back_by")))

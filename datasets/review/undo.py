@@ -65,7 +65,7 @@ def undo(by: str, label_id: str | None = None, *, is_any: bool = False, undone_b
         is_last = find_last_action(by, label_id, is_any=is_any) == action
         result = _undo_action(action, agent, correction_id, undone_by or by) if is_last else ""
     if not is_last:  # the person did or undid something meanwhile, in another tab
-        return undo(by, label_id)
+        return undo(by, label_id, is_any=is_any, undone_by=undone_by)
     sample = DatasetSample.objects.filter(id=action.sample_id).first() if action.kind == "verdict" else None
     if sample:  # a verdict may have edited the reply; a bulk action never does
         signatures.ensure_signature(sample)
@@ -76,10 +76,7 @@ def undo(by: str, label_id: str | None = None, *, is_any: bool = False, undone_b
 
 
 def _undo_action(action, agent, correction_id, by):
-    if action.kind == "verdict":
-        result = _undo_verdict(action, by)
-    else:
-        result = {"skip": _undo_skip, "bulk": _undo_bulk}[action.kind](action)
+    result = {"verdict": _undo_verdict, "skip": _undo_skip, "bulk": _undo_bulk}[action.kind](action, by)
     action.state = ReviewAction.State.UNDONE if isinstance(result, UndoResult) else ReviewAction.State.OVERTAKEN
     action.save(update_fields=["state"])
     if isinstance(result, UndoResult) and agent and correction_store.withdraw(agent, correction_id, by=by):
@@ -155,14 +152,14 @@ def _undo_verdict(action, by):
     return UndoResult(action.kind, sentence, sample.id)
 
 
-def _undo_skip(action):
+def _undo_skip(action, _by):
     sample = DatasetSample.objects.filter(id=action.sample_id).defer("content").first()
     if sample is None:
         return _("The sample you skipped no longer exists. Undo again for the previous action.")
     return UndoResult(action.kind, _("Undone: you skipped %(name)s.") % {"name": describe_sample(sample)}, sample.id)
 
 
-def _undo_bulk(action):
+def _undo_bulk(action, by):
     labels = list(SampleLabel.objects.filter(bulk_id=action.bulk_id, undoes=None))
     pairs, changed_count = [], 0
     for batch in in_batches(labels, BATCH):
@@ -173,9 +170,9 @@ def _undo_bulk(action):
         pairs += usable
     if not pairs:
         return _("Every sample of that bulk action was reviewed or removed since. Undo again for the previous action.")
-    _restore_samples(pairs, by=action.actor, bulk_id=action.bulk_id)
+    _restore_samples(pairs, by=by, bulk_id=action.bulk_id)
     audit.record(
-        action.actor,
+        by,
         "bulk_undone",
         object_type="bulk",
         object_id=action.bulk_id,

@@ -25,6 +25,7 @@ from jobs.models import JobRun
 from jobs.progress import Progress
 from openclaw_web import clock
 from openclaw_web.amounts import ngettext_lazy
+from openclaw_web.batches import in_batches
 from openclaw_web.disk import packing
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import write_queue
@@ -44,6 +45,7 @@ WORDS = {
     "left": ngettext_lazy("%(count)s write was not tested.", "%(count)s writes were not tested.", "number"),
 }
 State, Status = GuardianRun.State, WriteGuardianAudit.Status
+CHUNK = 50  # runs whose files are in memory
 WAITING = (State.QUEUED, State.RUNNING)  # the process of a running one has ended
 
 
@@ -143,14 +145,17 @@ def compare(db: str, test: GuardianTest) -> Comparison:
     """
     cases, outcomes = RegressionSet.objects.using(db).get(id=test.set_id).cases, {}
     audits = WriteGuardianAudit.objects.using(db).select_related("after_snapshot").defer("diff", "hunks_json")
-    audits_by_id = audits.in_bulk(list(cases))
-    for run in find_runs(db, test).filter(retry_of__in=audits_by_id).exclude(state__in=(*WAITING, State.STOPPED)):
-        audit, right = audits_by_id[run.retry_of], WriteState(*cases[run.retry_of])
-        original = correction_store.get_original_state(db, audit)
-        is_written = run.state == State.PROPOSED
-        is_stated = is_written and _has_fact(run, audit, right.fact, is_literal=right.fact != original.fact)
-        new = WriteState(Status.WRITTEN if is_written else run.state, right.fact if is_stated else "", run.target_file)
-        outcomes[run.retry_of] = (_is_right(right, original), run.state != State.FAILED and _is_right(right, new))
+    runs = find_runs(db, test).exclude(state__in=(*WAITING, State.STOPPED)).iterator(chunk_size=CHUNK)
+    for batch in in_batches(runs, CHUNK):
+        audits_by_id = audits.in_bulk([run.retry_of for run in batch])
+        for run in batch:
+            if audit := audits_by_id.get(run.retry_of):
+                right, original = WriteState(*cases[audit.id]), correction_store.get_original_state(db, audit)
+                is_written = run.state == State.PROPOSED
+                is_stated = is_written and _has_fact(run, audit, right.fact, is_literal=right.fact != original.fact)
+                status, fact = Status.WRITTEN if is_written else run.state, right.fact if is_stated else ""
+                is_right = run.state != State.FAILED and _is_right(right, WriteState(status, fact, run.target_file))
+                outcomes[audit.id] = (_is_right(right, original), is_right)
     return Comparison.build(cases, outcomes)
 
 

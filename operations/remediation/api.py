@@ -43,7 +43,7 @@ class ConsequencesOut(Schema):
     answers: list[dict[str, Any]] = Field(description="later replies that repeat it: `session_id`, `turn_number`")
     plan: list[StepOut]
     seen: str = Field(description="hash of this plan, to be sent with its start")
-    is_cut: bool = Field(description="more stems from it than one plan takes back")
+    is_cut: bool = Field(description="there may be more than is listed and than one plan takes back")
 
 
 class PlanIn(TurnQuery, Body):

@@ -71,11 +71,7 @@ def start(row: Remediation, *, by: str, is_undo: bool = False) -> JobRun:
     """
     if not is_undo and row.steps.filter(state=State.UNDONE).exists():
         raise Refused(_("This plan was undone. Start another one from the message."))
-    return jobs.start(JOB_KIND, build_params(row, is_undo) | {"by": by}, by=by)
-
-
-def build_params(row: Remediation, is_undo: bool) -> dict[str, Any]:
-    return {"agent": row.agent_id, "remediation": row.id, "is_undo": is_undo}
+    return jobs.start(JOB_KIND, {"agent": row.agent_id, "remediation": row.id, "is_undo": is_undo, "by": by}, by=by)
 
 
 def run(params: dict[str, Any], progress: Progress) -> dict[str, Any]:
@@ -181,7 +177,7 @@ def explain_lasting(step: RemediationStep) -> str:
     if step.kind == Step.WRITE and step.is_handed_over:
         return _("This change was the agent's: have the agent put the lines back.")
     if step.kind in (Step.REVIEW, Step.REJECT) and not step.label_id:
-        return _("The sample is not changed: this plan did not judge it.")
+        return _("The plan gave no verdict here: the sample is not changed.")
     return ""
 
 

@@ -1,7 +1,7 @@
 """Collects what stems from a message, by ids and by words, and plans how to take it back."""
 
 import hashlib
-import math
+import time
 from collections import defaultdict
 from dataclasses import dataclass, field
 
@@ -31,6 +31,7 @@ from ..models import RemediationStep
 Kind, Status = RemediationStep.Kind, DatasetSample.Status
 MOST_ROUNDS = 20  # rollbacks of rollbacks
 MOST_REPEATED = 25  # lines of a file whose later answers are searched
+SECONDS = 10.0  # for the answers that repeat lines of all files
 
 
 @dataclass(slots=True)
@@ -90,15 +91,15 @@ def _find_answers(agent, links):
     for write in writes.filter(id__in=links.writes).order_by("created_at", "id")[:MOST]:
         lines_by_file[write.target_file or ""] += list_lines(write)
     own = set(ConversationTurn.objects.using(agent.db).filter(id__in=links.turns).values_list("session", "turn_number"))
-    answers = {}
+    answers, end = {}, time.monotonic() + SECONDS
     for name, lines in lines_by_file.items():
         for batch in in_batches(lines[:MOST_REPEATED], MOST_LINES):
-            for reply in find_replies(agent, name, batch, seconds=math.inf):  # a busy machine must not change a plan
+            for reply in find_replies(agent, name, batch, seconds=max(0.0, end - time.monotonic())):
                 place = reply.session_id, reply.turn_number
                 if reply.turn_number is not None and place not in own:
                     answers.setdefault(place, reply)
-    is_cut = len(answers) > MOST or any(len(lines) > MOST_REPEATED for lines in lines_by_file.values())
-    return list(answers.values())[:MOST], is_cut
+    is_long = any(len(lines) > MOST_REPEATED for lines in lines_by_file.values())
+    return list(answers.values())[:MOST], is_long or len(answers) > MOST or time.monotonic() > end
 
 
 def _plan_steps(agent, links, result):

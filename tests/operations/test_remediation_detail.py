@@ -107,7 +107,7 @@ def test_verdicts_given_meanwhile_stay(poisoned, as_operator):
     rows = DatasetSample.objects.values_list("id", "annotation_status", "annotated_by", "reject_reason")
     assert set(rows) == {("x1", "rejected", "ann", "wrong_fact"), ("x2", "rejected", "ann", None)}
     detail = as_operator.get(Remediation.objects.get().get_absolute_url()).content.decode()
-    assert detail.count("this plan did not judge it") == 2
+    assert detail.count("The plan gave no verdict here") == 2
 
 
 def test_a_verdict_that_was_overtaken_can_be_undone_once_it_is_in_force_again(poisoned, as_operator):
