@@ -75,7 +75,10 @@ def site(tmp_path, openclaw, script, page, migrated):
 
 def weigh(site, page, address):
     """Open a page, and assert that no script runs and that its size is bounded."""
-    response = page.goto(address)
+    # A browser that is slow to tell of its requests makes `goto` return no response.
+    with page.expect_response(lambda response: response.request.is_navigation_request()) as arriving:
+        page.goto(address)
+    response = arriving.value
     assert response.status in (200, 404), (response.status, address)
     assert len(response.body()) < 1_200_000, address
     if response.status == 200:
