@@ -7,6 +7,7 @@ from .decision_samples import views as decision_views
 from .exports import views as export_views
 from .finding_values import views as finding_views
 from .kinds import views as kind_views
+from .model_scores import views as score_views
 from .releases import benchmark_views, sample_views
 from .releases import views as release_views
 from .review import views as review_views
@@ -38,6 +39,8 @@ urlpatterns = [
         "agents/<str:agent>/replays/<str:replay_id>/verdicts/", decision_views.replay_verdicts, name="replay_verdicts"
     ),
     path("agents/<str:agent>/replays/<str:replay_id>/queue/", decision_views.replay_queue, name="replay_queue"),
+    path("agents/<str:agent>/samples/scores/", score_views.model_scores, name="model_scores"),
+    path("agents/<str:agent>/samples/scores/run/", score_views.model_scores_run, name="model_scores_run"),
     path("review/label/", review_views.review_label, name="review_label"),
     path("review/skip/", review_views.review_skip, name="review_skip"),
     path("review/undo/", review_views.review_undo, name="review_undo"),

@@ -69,6 +69,7 @@ ROUTERS = (
     "datasets.api",
     "datasets.kinds.api",
     "datasets.finding_values.api",
+    "datasets.model_scores.api",
     "datasets.statistics.api",
     "overview.api",
     "problems.api",

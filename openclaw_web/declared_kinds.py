@@ -16,6 +16,7 @@ JOB_KINDS = {
     "export_verify": "datasets.exports.jobs.VERIFY_JOB",
     "findings_scan": "findings.jobs.JOB",
     "finding_verdict": "datasets.finding_values.sample_privacy.COPY_JOB",
+    "sample_scores": "datasets.model_scores.scoring.JOB",
     "sample_privacy": "datasets.finding_values.sample_privacy.CHECK_JOB",
     "gate": "gate.runner.job.JOB",
     "gate_replay": "gate.replays.job.JOB",

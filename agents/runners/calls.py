@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from django.db import DEFAULT_DB_ALIAS
 from django.db.models import Model, Sum
 from django.utils.functional import Promise
 from ulid import ULID
@@ -35,7 +36,7 @@ class LimitReached(Refused):
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """The tokens of a UTC day and agent.
+    """The tokens of a UTC day and agent; of all agents where the table of calls is in the global file (`is_global`).
 
     `setting` has the limit, `calls` is the table of calls, `reached` the text of a refusal, with places for the limit
     and for the remaining tokens.
@@ -44,6 +45,7 @@ class Allowance:
     setting: str
     calls: type[Model]
     reached: str | Promise
+    is_global: bool = False
 
     @property
     def limit(self) -> int:
@@ -76,7 +78,8 @@ class Allowance:
 
     def _sum_today(self, db, column):
         start, end = clock.today_ms()
-        today = self.calls._default_manager.using(db).filter(created_at__gte=start, created_at__lt=end)
+        calls = self.calls._default_manager.using(DEFAULT_DB_ALIAS if self.is_global else db)
+        today = calls.filter(created_at__gte=start, created_at__lt=end)
         return today.aggregate(sum=Sum(column))["sum"]
 
 

@@ -120,6 +120,7 @@ ROOMS = (
             (Page("datasets:export_list", _("Exports")),),
             (Page("datasets:finding_list", _("Findings")),),
         ),
+        gear=(Page("datasets:model_scores", _("Scores by a model")),),
         number="datasets:review_waiting",
         number_role="labeller",
     ),

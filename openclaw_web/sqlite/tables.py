@@ -48,7 +48,7 @@ ENTERED = {
     *("remediations", "remediation_steps"),
     *("episode_runs", "episode_policies", "episode_captures"),
     *("finding_verdicts", "dataset_samples", "sample_labels", "sample_claims", "sample_drafts"),
-    *("review_draws", "review_actions"),
+    *("review_draws", "review_actions", "sample_score_calls"),
     *(
         "datasets",
         "dataset_versions",

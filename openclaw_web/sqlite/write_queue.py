@@ -27,9 +27,13 @@ def global_transaction():
 
 @contextmanager
 def agent_transaction(db):
-    """The same for an agent's file; within a transaction, a savepoint of it."""
+    """The same for an agent's file or, by its alias, the global one; within a transaction, a savepoint of it."""
     if connections[db].in_atomic_block:
         with transaction.atomic(using=db):
+            yield
+        return
+    if db == DEFAULT_DB_ALIAS:
+        with global_transaction():
             yield
         return
     turn = _turns.setdefault(db, threading.Lock())

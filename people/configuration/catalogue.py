@@ -287,6 +287,13 @@ REVIEW = {
         _("Reasons for a reject"),
         _("One per line: a code, a colon, a label. Empty = reviewers are not asked for a reason."),
     ),
+    "sampleScoring.enabled": switch(False).with_words(
+        _("Have samples scored by the language model"),
+        _("Sends texts of samples to the language model when somebody starts it. Off = nothing is sent."),
+    ),
+    "sampleScoring.tokensPerDay": number(200_000, 0, 1_000_000_000, _("tokens")).with_words(
+        _("Tokens a day for scores"), _("Limit for each UTC day, for the samples of all agents. 0 = no limit.")
+    ),
     "schedule.signatureMinutes": number(10, 0, 10_080, _("minutes")).with_words(
         _("Check signatures every"),
         _("Creates the signatures that samples lack; exports find duplicates by them. 0 = at each export."),

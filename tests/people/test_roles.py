@@ -61,6 +61,7 @@ READS = {
     """,
     "labeller": "/review/next /review/progress",
     "operator": """
+        /agents/{agent}/samples/scores
         /agents/{agent}/episodes/head /agents/{agent}/gate/run /agents/{agent}/guardian/files/{name}/cure
         /agents/{agent}/guardian/handovers/{handover_id} /agents/{agent}/guardian/proposals
         /agents/{agent}/guardian/proposals/{proposal_id} /agents/{agent}/guardian/run
@@ -119,6 +120,7 @@ OPERATIONS = {
     "POST /agents/{agent}/gate/decisions/{decision_id}/sample": ("labeller", {"verdict": "right"}),
     "POST /agents/{agent}/gate/replays": ("operator", {"model": "other"}),
     "POST /agents/{agent}/gate/run": ("operator", {"limit": 1}),
+    "POST /agents/{agent}/samples/scores": ("operator", {"limit": 1}),
     "POST /agents/{agent}/gate/switch": ("admin", {"is_on": False}),
     "POST /agents/{agent}/guardian/proposals/{proposal_id}/approve": ("operator", {"seen": "x"}),
     "POST /agents/{agent}/guardian/proposals/{proposal_id}/decline": ("operator", {"reason": "x"}),

@@ -100,6 +100,7 @@ ROWS = (
     Page("datasets:sample_detail", "viewer", "/samples/{sample}/", "Turn ", 21, ONE),
     Page("datasets:sample_list", "viewer", "/samples/", "Samples", 9, ("?status=pending",), on="samples"),
     Page("datasets:samples_bulk", "labeller", "/samples/bulk/?verdict=approved", "Approve ", 7, ONE),
+    Page("datasets:model_scores", "viewer", "samples/scores/", "Scores by a model for {agent}", 14, ONE),
     part("datasets:session_samples", "viewer", "sessions/{session}/samples/of/" + OF_TURNS, 4, ONE, LINKS),
     Page("datasets:write_opinion", "labeller", "opinions/{write}/?opinion=should_say", "Wrong: should say …", 36, ONE),
     apart("datasets:write_verdict", "viewer", "a part of a page; tests/datasets/kinds looks at it"),
@@ -284,6 +285,7 @@ FORMS = {
     """,
     "operator": """
         collecting:collect_start datasets:findings_scan episodes:head_give_out episodes:redact_do episodes:verify_start
+        datasets:model_scores_run
         gate:own_gate_run gate:replay_continue gate:replay_plan gate:replay_start guardian:handover_check
         guardian:own_guardian_run guardian:proposal_approve guardian:proposal_decline
         guardian:proposal_hand_over guardian:rollback_do guardian:rollback_hand_over guardian:rollback_settle

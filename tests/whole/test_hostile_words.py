@@ -31,6 +31,7 @@ NAMES = {"llm_model", "model", "tool", "tool_name", "failure", "type", "namespac
 WITHOUT = {
     "automation:background_list", "automation:cron_detail", "automation:cron_list", "automation:session_tree",
     "automation:subagent_list",
+    "datasets:model_scores",
     "datasets:session_samples", "datasets:write_uses", "episodes:redaction_preview", "episodes:scope_list",
     "episodes:scope_retention", "episodes:scope_statistics", "gate:own_gate", "gate:prompt_detail", "gate:replay_new",
     "guardian:audit_lines",

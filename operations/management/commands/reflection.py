@@ -3,7 +3,7 @@ from django.utils.translation import gettext_lazy
 
 from datasets.verbs import export as export_of_samples
 from datasets.verbs import find as find_samples
-from datasets.verbs import findings, judge, releases
+from datasets.verbs import findings, judge, releases, score
 from datasets.verbs import stats as stats_of_samples
 from gate.verbs import export, find, record, replay, run, stats
 from gate.verbs import test as test_gate
@@ -60,6 +60,7 @@ class Command(Group):
                 "export": export_of_samples,
                 "stats": stats_of_samples,
                 "findings": findings,
+                "score": score,
                 "release": releases.ReleaseVerb(),
                 "verify": releases.VerifyVerb(),
                 "diff": releases.DiffVerb(),
