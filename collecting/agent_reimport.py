@@ -16,6 +16,7 @@ from agents import databases, holdings
 from agents.homes import NotReadable
 from agents.models import Agent, CollectorSource
 from artifacts.models import Artifact
+from datasets.quality import job as quality
 from findings import scan as findings
 from ledger import rules
 from ledger.collectors.database import DamagedDatabase
@@ -236,6 +237,7 @@ def _reimport_session(collection, agent, scratch_db, session_id, sources, totals
     if result.is_changed:
         findings.forget_sessions(agent.db, [session_id])
         search.forget_sessions(agent.db, [session_id])
+        quality.forget_sessions(agent.agent_id, [session_id])
     if collection.opted_out:  # the speaker of a line outside of the tree is unknown
         RejectedRecord.objects.using(agent.db).filter(session_id=session_id).update(raw_preview="")
     if result.held.count or result.moved:

@@ -22,6 +22,7 @@ from openclaw_web.pages.html import read_form
 
 from . import sample_order
 from .models import DatasetSample
+from .quality.summary import SIGNAL_CHOICES, build_signal_condition
 from .review.parts import read_reasons
 from .review.queues import WAITING, Queue
 from .sample_order import Filters
@@ -53,6 +54,7 @@ class SampleFilters(DayFilters):
         "prompted_by": (
             "who started the turn: a person, one of OpenClaw's own prompts, or silent for a reply that is not sent"
         ),
+        "signal": "only samples whose turn has this signal of quality",
         "ending": "whether the reply was cut off (stop reason aborted, error, length or max_tokens)",
     }
     agent = forms.ChoiceField(label=_("Agent"), required=False)
@@ -64,6 +66,7 @@ class SampleFilters(DayFilters):
     reason = forms.CharField(label=_("Reject reason"), required=False, max_length=40)
     prompted_by = forms.ChoiceField(label=_("Prompted by"), required=False, choices=list(PROMPTED_WORDS.items()))
     ending = forms.ChoiceField(label=_("Reply"), required=False, choices=list(ENDING_WORDS.items()))
+    signal = forms.ChoiceField(label=_("Signal"), required=False, choices=[("", _("All")), *SIGNAL_CHOICES])
     edited = forms.BooleanField(label=_("Edited only"), required=False)
     not_checked = forms.BooleanField(label=_("Not checked yet"), required=False)
     not_fully_scanned = forms.BooleanField(label=_("Not fully scanned"), required=False)
@@ -109,7 +112,9 @@ def fits(_user, *, sort=SampleFilters.DEFAULT, **criteria) -> Listing:
     """The samples that fit these criteria."""
     filters = Filters(**{name: criteria.get(name) or "" for name in Filters.NAMES})
     conditions = build_terms(criteria, COLUMNS, moment="created_at")
-    return filters.listing(DatasetSample.objects.all(), conditions, order=get_order_columns(SampleFilters.ORDERS, sort))
+    order = get_order_columns(SampleFilters.ORDERS, sort)
+    listing = filters.listing(DatasetSample.objects.all(), conditions, order=order)
+    return listing.narrow(build_signal_condition(criteria["signal"])) if criteria.get("signal") else listing
 
 
 def build_rows(samples: list[dict[str, Any]], filters: Filters) -> list[dict[str, Any]]:
@@ -192,6 +197,7 @@ SAMPLES = List(
         ("", _("Status"), False, PLAIN),
         ("", _("Agent"), False, PLAIN),
         ("", _("Reviewed by"), False),
+        ("", _("Score"), True),
         ("", _("Turn"), True),
         ("made", _("Created"), True, PLAIN),
     ),

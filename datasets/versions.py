@@ -10,12 +10,14 @@ from .models import DatasetSample
 
 
 def compute_version(sample: DatasetSample, *, last_label: str | None = None) -> str:
-    """A text that changes with every column of the sample and with every verdict on it.
+    """A text that changes with every column of the sample, except its score, and with every verdict on it.
 
     The id of the last verdict is looked up in an index, unless the caller has just given it.
     """
     last = last_label or sample.labels.order_by("-labelled_at", "-id").values_list("id", flat=True).first()
-    columns = [getattr(sample, field.attname) for field in sample._meta.concrete_fields]
+    fields = [field.attname for field in sample._meta.concrete_fields]
+    # A job sets the score at any time: a verdict on the same words must not be refused for that.
+    columns = [getattr(sample, name) for name in fields if name not in ("quality_score", "quality_factors")]
     return hashlib.blake2b(orjson.dumps([*columns, last]), digest_size=16).hexdigest()
 
 

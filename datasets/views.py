@@ -18,6 +18,7 @@ from openclaw_web.pages.roles import needs
 from . import sample_order, sample_page, services
 from .forms import TurnChoice, VerdictForm
 from .models import DatasetSample
+from .quality.page import build_signal_context
 from .review import drafts, forms, verdicts
 from .sample_list import SAMPLES, SampleFilters
 from .words import describe_status
@@ -98,7 +99,8 @@ def _render_sample(request, sample, form=None, *, status=200):
     form = form or sample_page.build_form(sample, typed, own_keys)
     context = {
         "shown": sample_page.build_sample_context(sample, form, may_label=may_label, typed=typed)
-        | sample_page.build_evidence_context(sample, back=sample.get_absolute_url() + filters.query),
+        | sample_page.build_evidence_context(sample, back=sample.get_absolute_url() + filters.query)
+        | {"turn_signals": build_signal_context(sample)},
         "keys": own_keys,
         "filters": filters,
         "before": before,

@@ -27,6 +27,7 @@ JOB_KINDS = {
     "read_again": "collecting.read_again.JOB",
     "rolled_back_samples": "datasets.kinds.taken_back.JOB",
     "search": "search.job.JOB",
+    "signals": "datasets.quality.job.JOB",
     "signatures": "datasets.dedup.job.JOB",
     "gate_statistics": "gate.statistics.sums.JOB",
     "backup": "operations.backups.services.CREATE_JOB",
@@ -47,6 +48,7 @@ STORE_CHECKS = (
     *("ledger.checks.CHECKS", "overview.checks.CHECKS", "gate.checks.CHECKS", "guardian.recording.checks.CHECKS"),
     *("findings.checks.CHECKS", "episodes.checks.CHECKS"),
     *("artifacts.checks.CHECKS", "datasets.exports.verification.CHECKS", "datasets.finding_values.checks.CHECKS"),
+    "datasets.quality.checks.CHECKS",
     "operations.checks.CHECKS",
 )
 

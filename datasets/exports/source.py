@@ -241,7 +241,8 @@ class Source:
         if (self.options.format, self.options.task) == ("alpaca", "reply") and self.options.tool_calls != INPUT:
             yield RESTS_ON_TOOLS, RESTING
         if self.options.min_quality is not None and self.options.release is None:
-            yield "low_quality", Q(quality_score=None) | Q(quality_score__lt=self.options.min_quality)
+            yield "no_score", Q(quality_score=None)
+            yield "low_quality", Q(quality_score__lt=self.options.min_quality)
         if set(TURNLESS_TYPES) & set(self.options.sample_types) and consent.read_opted_out():
             yield "opted_out", OF_NO_TURN
         yield "no_turn", Q(turn_number=None) & ~OF_NO_TURN

@@ -144,7 +144,8 @@ EXCLUSIONS = {
     **EXCLUDED_WORDS,
     "cut_off": gettext_lazy("With a reply that was cut off"),
     RESTS_ON_TOOLS: gettext_lazy("With a reply that rests on tool results, which the row would not contain"),
-    "low_quality": gettext_lazy("Below the minimum quality, or without a score"),
+    "low_quality": gettext_lazy("Below the minimum quality"),
+    "no_score": gettext_lazy("Without a quality score, while a minimum is set"),
     "no_turn": gettext_lazy("Not about a turn"),
     "opted_out": gettext_lazy("Decision or write without a turn, while somebody is opted out"),
     "not_a_turn": gettext_lazy("Of a type without user text and reply"),
@@ -325,7 +326,7 @@ def describe_nothing_left(excluded: dict[str, dict[str, Any]], *, is_scored: boo
     parts = [f"{EXCLUSIONS[reason]}: {group['count']:,}" for reason, group in excluded.items()]
     if changes.OPEN_FINDINGS in excluded:
         advice = _("Confirm or dismiss the keys and passwords on the page Findings.")
-    elif "low_quality" in excluded and not is_scored:
+    elif "no_score" in excluded and not is_scored:
         advice = _("No sample has a quality score: export without a minimum quality.")
     elif RESTS_ON_TOOLS in excluded:
         advice = _("Include tool calls or results, or approve samples whose reply rests on none.")

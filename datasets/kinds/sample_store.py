@@ -26,6 +26,7 @@ from .. import turn_facts
 from ..dedup import signatures
 from ..finding_values import sample_privacy
 from ..models import DatasetSample
+from ..quality import scores
 from .kind import NONE, WRONG, SampleKind
 
 EXISTED = ngettext_lazy("%(count)s already existed", "%(count)s already existed", "count")
@@ -117,6 +118,7 @@ def build_sample(
         "agent_id": agent.agent_id,
     }
     columns |= kind.columns(agent, subject) | (kind.labels(subject) if verdict == NONE else {})
+    columns |= scores.find_columns(agent.agent_id, columns["turn_id"])
     sample = DatasetSample(id=compute_sample_id(agent.agent_id, name, kind.key), **columns)
     sample_privacy.set_columns([sample], room)
     return sample

@@ -29,7 +29,7 @@ PART_LABELS = [("correct", "Correct"), ("incorrect", "Incorrect"), ("corrected",
 class SampleQuerySet(models.QuerySet):
     FIRST_CHARACTERS = 200
     READ = (
-        *("id", "annotation_status", "agent_id", "annotated_by", "turn_number", "created_at"),
+        *("id", "annotation_status", "agent_id", "annotated_by", "turn_number", "created_at", "quality_score"),
         *("prompted_by", "reply_stop", "sample_type", "gate_label"),
     )
 

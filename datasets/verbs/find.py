@@ -6,6 +6,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from openclaw_web import clock
+from openclaw_web.amounts import format_plural
 from openclaw_web.commands.groups import Outcome, WrongUse, check_limit
 from openclaw_web.lists.paging import Term
 from openclaw_web.pages import glyphs
@@ -42,7 +43,12 @@ def run(status, type, agent, session, quality_above, limit, **options):
     rows = find_samples(filters, quality_above, limit)
     lines = [line for row in rows for line in _format_lines(row, filters)]
     receipt = [{name: row[name] for name in FIELDS} for row in rows]
-    return Outcome({"samples": receipt}, "\n".join(lines) or _("No samples."))
+    facts = {"samples": receipt}
+    if quality_above is not None:
+        facts["unscored"] = filters.narrow(DatasetSample.objects.filter(quality_score=None)).count()
+        words = "%(count)s sample without a score is left out.", "%(count)s samples without a score are left out."
+        lines += [format_plural(*words, facts["unscored"])] if facts["unscored"] else []
+    return Outcome(facts, "\n".join(lines) or _("No samples."))
 
 
 def find_samples(filters: Filters, quality_above: float | None, limit: int) -> list[dict]:

@@ -31,13 +31,14 @@ DERIVED = {
     "finding_scans": "findings_positions",
     "finding_value_agents": "finding_counts",
     "finding_values": "finding_sums",
+    "turn_signals": "turn_signals",
     "episode_heads": "episode_chain",
     "episode_gaps": "episode_gaps",
     # Computed anew at the next import, check, scan or page, whatever they hold.
     **dict.fromkeys(("gate_stale_sums", "gate_verdict_days", "gate_verdicts_state"), ""),
     "memory_standings": "",
     **dict.fromkeys(("problems", "problem_checks"), ""),
-    **dict.fromkeys(("sample_signatures", "sample_exchanges", "version_taints"), ""),
+    **dict.fromkeys(("sample_signatures", "sample_exchanges", "version_taints", "signal_positions"), ""),
 }
 # By people, programs and this site: nothing else has them.
 ENTERED = {

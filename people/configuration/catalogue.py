@@ -24,6 +24,7 @@ BUDGET = re.compile(
     rf"({ALL_AGENTS}|[a-z0-9][a-z0-9_-]{{0,55}}): *([0-9]{{1,12}}(?:\.[0-9]{{1,6}})?) +({USD}|tokens) per (day|month)",
     re.ASCII,
 )
+WEIGHT = re.compile(r"([A-Za-z]{1,40}): *((?:0|1)(?:\.[0-9]{1,6})?)", re.ASCII)
 MAIL = re.compile(r"(?:[\w.+=-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,9})?", re.ASCII)
 SITE = re.compile(r"(?:https?://[\w.:\[\]-]{1,200}(?:/[\w./~-]{0,200})?)?", re.ASCII)
 QUIET = re.compile(r"((?:[01]\d|2[0-3]):[0-5]\d)-((?:[01]\d|2[0-3]):[0-5]\d)(?: (\S{1,100}))?", re.ASCII)
@@ -57,6 +58,9 @@ SECRET_KINDS = {
 # The default patterns of the Reflection spec. They name assignments, whose values every export redacts.
 REDACT_PATTERNS = ["api[_-]?key", "password", "token", "secret", "-----BEGIN.*-----"]
 
+# The weights of the Reflection spec for the factors of a score.
+QUALITY_WEIGHTS = ["conversationClarity: 0.4", "decisionConfidence: 0.35", "factVerifiability: 0.25"]
+
 
 def explain_patterns(texts: list[str]) -> str:
     """Why patterns cannot be used: what they would do; empty when they can."""
@@ -76,6 +80,11 @@ def parse_reasons(values: list[str]) -> dict[str, str]:
     return {code: gettext(label) if REJECT_REASONS.get(code) == label else label for code, label in parts}
 
 
+def parse_weights(values: list[str]) -> dict[str, float]:
+    """Parse weights of the factors of a score (`conversationClarity: 0.4`), by factor."""
+    return {match[1]: float(match[2]) for value in values if (match := WEIGHT.fullmatch(value))}
+
+
 def parse_prices(values: list[str]) -> dict[str, tuple[float, float]]:
     """Parse prices into US dollars per million prompt and completion tokens, by model."""
     matches = (match for value in values if (match := PRICE.fullmatch(value)))
@@ -91,6 +100,12 @@ def parse_budgets(values: list[str]) -> dict[tuple[str, str, str], float]:
 def _are_budgets(values):
     amounts = parse_budgets(values)
     return len(values) <= MOST_BUDGETS and len(amounts) == len(values) and all(amounts.values())
+
+
+def _are_weights(values):
+    weights = parse_weights(values)
+    names = {value.partition(":")[0] for value in QUALITY_WEIGHTS}
+    return len(values) == len(weights) and weights.keys() == names and sum(weights.values()) > 0
 
 
 def _are_reasons(values):
@@ -293,6 +308,17 @@ REVIEW = {
     ),
     "sampleScoring.tokensPerDay": number(200_000, 0, 1_000_000_000, _("tokens")).with_words(
         _("Tokens a day for scores"), _("Limit for each UTC day, for the samples of all agents. 0 = no limit.")
+    ),
+    "datasetCollection.qualityScoring.weights": lines(
+        QUALITY_WEIGHTS, _("a list of the three factors such as conversationClarity: 0.4"), _are_weights
+    ).with_words(
+        _("Weights of the quality score"),
+        _("One per line: a factor, a colon, a weight from 0 to 1. All three factors; not all 0."),
+        _("After a change all scores are calculated again."),
+    ),
+    "schedule.signalMinutes": number(1, 0, 10_080, _("minutes")).with_words(
+        _("Ask turns for signals every"),
+        _("Asks turns that were imported since the last run; scores follow. 0 = never."),
     ),
     "schedule.signatureMinutes": number(10, 0, 10_080, _("minutes")).with_words(
         _("Check signatures every"),

@@ -25,6 +25,7 @@ MOST_NAME = 300
 LISTED = 200
 NOT_USED, ELSEWHERE, SECRET, UNKNOWN = "not_used", "elsewhere", "secret", "unknown"
 PLUGIN = "reflection"
+WEIGHTS = "datasetCollection.qualityScoring.weights"
 # Settings that the Reflection spec spells with the prefix `storage.`.
 STORAGE = ("retentionDays", "jsonlExport.enabled", "jsonlExport.schedule", "jsonlExport.retentionDays")
 SPELLED = {f"storage.{key}": key for key in STORAGE}
@@ -103,7 +104,7 @@ def plan(document: Any) -> Import:
         key = SPELLED.get(name, name)
         if key not in configuration.KEYS:
             ignored.append(_explain_ignored(name))
-        elif sentence := configuration.find_refusal(key, value):
+        elif sentence := configuration.find_refusal(key, value := _as_lines(key, value)):
             wrong.append({"id": name, "reason": sentence})
         elif values.setdefault(key, value) != value:
             wrong.append({"id": name, "reason": _("The file contains two values for %(key)s.") % {"key": key}})
@@ -125,6 +126,12 @@ def import_settings(document: Any, *, by: str, is_dry: bool = False) -> Import:
         if not is_dry:
             configuration.put_all(imported.values, by=by)
     return imported
+
+
+def _as_lines(key, value):
+    """The weights of the spec, an object, as the lines that the setting has here."""
+    is_object = key == WEIGHTS and isinstance(value, dict)
+    return [f"{name}: {number}" for name, number in value.items()] if is_object else value
 
 
 def _iterate_values(document) -> Iterator[tuple[str, Any]]:

@@ -3,7 +3,7 @@ from django.utils.translation import gettext_lazy
 
 from datasets.verbs import export as export_of_samples
 from datasets.verbs import find as find_samples
-from datasets.verbs import findings, judge, releases, score
+from datasets.verbs import findings, judge, quality, releases, score
 from datasets.verbs import stats as stats_of_samples
 from gate.verbs import export, find, record, replay, run, stats
 from gate.verbs import test as test_gate
@@ -59,6 +59,7 @@ class Command(Group):
                 "reject": judge.RejectVerb(),
                 "export": export_of_samples,
                 "stats": stats_of_samples,
+                "quality": quality,
                 "findings": findings,
                 "score": score,
                 "release": releases.ReleaseVerb(),

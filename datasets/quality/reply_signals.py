@@ -1,0 +1,264 @@
+"""Signals that the reply alone answers, or the reply beside its question: empty, cut off, in another language, …"""
+
+import re
+
+from ledger.collectors.answers import CUT_STOPS
+
+from ..models import CUT_OFF, INTERRUPTED
+from .languages import count_scripts, detect_language, strip_code
+from .signal import NO, NOT_YET, UNKNOWN, Answer, build_yes
+from .turn_texts import TurnTexts
+
+DONE = re.compile(
+    r"(?i)(?:all )?(?:done|finished|completed?|ready|checked)|已?(?:经)?(?:完成|好|搞定|处理|查看|检查)(?:了|完毕|"
+    r"好了)?|搞定"
+)
+ASKS = re.compile(
+    r"[?？吗呢]\s*$|(?i:\b(?:which|what|how|why|when|where|who)\b)|多少|哪|几|什么|怎么|为什么|谁|多久|是不是|有没有"
+)
+SHORT = 1_500  # characters
+NO_WORDS = re.compile(r"[\W_]+")
+ACKNOWLEDGED = re.compile(
+    r"(?i)(?:(?:ok(?:ay)?|sure(?: thing)?|certainly|absolutely|of course|got it|noted|understood|i see|i understand|"
+    r"hmm+|right|alright|(?:what a |that's a |that is a )?(?:great|good|excellent) (?:question|point|idea)|great|"
+    r"interesting|yes|yep|no problem|will do|on it|one (?:moment|"
+    r"sec\w*)|"
+    r"(?:just )?a (?:moment|sec\w*)|please (?:wait|hold on)|hold on|hang on|working on it|i(?:'ll|"
+    r" will)? (?:get )?(?:back to you|"
+    r"(?:look|get|check|see|try|work)(?: (?:in)?to| on| out)?(?: (?:it|that|this))?(?: out)?(?: for you)?)|"
+    r"let me (?:check|look|see|think|try)(?: (?:in)?to)?(?: (?:it|that|this|about \w+))?(?: for you)?|"
+    r"thanks?(?: you)?(?: for (?:letting me know|asking|sharing|telling me|the \w+))?|"
+    r"i(?:'m| am) (?:here(?: to help)?|happy to help)|happy to help|how can i help(?: you)?(?: today)?|here you go|"
+    r"now|soon|"
+    r"(?:it )?depends|maybe|perhaps|n ?a|none|null|undefined|todo|tbd|lorem ipsum)\s*)+"
+)
+ACKNOWLEDGED_ZH = re.compile(
+    r"(?:好的?|嗯+|哦+|噢|啊|呃|收到|明白(?:了)?|了解(?:了)?|知道了|可以的?|行|没问题|当然(?:可以)?|是的?|对|"
+    r"稍等(?:一下|片刻)?|请稍等|"
+    r"请稍候|马上|这就|我?(?:来|去|先)?(?:帮你|给你|为你|为您)?(?:看看|看一下|查一下|查查|试试|处理(?:一下)?|想想)|"
+    r"正在(?:处理|查询|查)(?:中)?|"
+    r"谢谢|不客气|很高兴(?:能)?(?:帮|为)[您你](?:服务|忙)?|有什么(?:可以|能)帮[您你](?:的)?|(?:这是?)?(?:个|"
+    r"一个)?(?:很)?好问题|我知道了|嗯哼|已阅|"
+    r"无|暂无|您好|你好|吧|呢|"
+    r"哈+|[我您你]|了|的|来)+"
+)
+NEEDS_NO_ANSWER = re.compile(
+    r"(?i)\W*(?:don'?t (?:reply|answer)|no need|ok(?:ay)?|thanks?(?: you)?|thx|great|nice|cool|good (?:night|job)|"
+    r"perfect|bye|got it|hi|hello|hey|yes|"
+    r"no|"
+    r"remember|note|keep in mind|fyi|just so you know|from now on|never|always|please (?:remember|note|wait|remind)|"
+    r"remind|"
+    r"(?:i|we|my|our)\b(?! need| want|['’]d like| would like)(?!.*\?)|谢|好的|好|嗯|知道了|收到|辛苦|晚安|拜拜|再见|"
+    r"你好|记住|记一下|请记|帮我记|以后|提醒|"
+    r"从现在|我(?!.*[吗?？么]))"
+)
+# Ends in the middle: of a list, a clause, a word that something follows, brackets or code.
+OPEN_END = re.compile(
+    r"(?:[,，、;；:：(（\[{「《“‘=+&/\\]|(?<=\s)[-–—]|(?:^|\s)(?:and|or|but|the|a|an|of|to|in|on|at|for|with|from|by|"
+    r"as|is|are|"
+    r"was|were|be|because|so|that|which|if|when|than|your|my|its|their|this|these|will|would|can|could|should|has|have|"
+    r"not|into|about|between|it's|i|we|you|they)|[的和与或及在把被将从对向因为但而且并以即是若如果由所])$",
+    re.IGNORECASE,
+)
+FINISHED = re.compile(r"[.!?。！？…~～)）\]】」』》”\"'’*_`|>:：)]$|[吧呢啦哦呀吗嘛喔哈噢啊了]$")
+ENDS = re.compile(r"[。！？…]|(?<!\d)[.!?](?=\s|$|[\"'”’)）」*_])")
+ITEM = re.compile(r"\s*(?:[-*•·+]|\d{1,3}[.)、]|#{1,6}|\||>)\s*")
+LAST_SYMBOL = re.compile(r"[^\w\s,，、;；:：(（\[{「《“‘=+&/\\-]$")
+ANOTHER_LANGUAGE = re.compile(
+    r"(?i)translat|\b(?:english|chinese|mandarin|cantonese|french|german|spanish|japanese|korean|italian|russian|"
+    r"portuguese|arabic|latin|hindi|greek|dutch|swedish)\b|\bhow (?:do|would|to|can) (?:you|i|we|"
+    r"one)? ?say|"
+    r"commit|翻译|译[成为文]|[英中法德日韩俄西葡]文|[英日法德韩俄]语|汉语|怎么说"
+)
+SYMBOLS = (
+    r"<\|[a-z_]{2,30}\|>|</?(?:think|thinking|thought|antml:\w+|function_calls?|tool_calls?|tool_use|tool_response|"
+    r"tool_result|invoke|parameter|system-reminder|scratchpad|reflection)\b[^<>\n]{0,80}>|\[/?INST\]|<</?SYS>>|</?s>|"
+    r"<(?:start|end)_of_turn>|\[TOOL_(?:CALLS|RESULTS)\]|<｜[^｜\n]{1,30}｜>|\[\[(?:reply_to|"
+    r"audio_as)[^\]\n]{0,60}\]\]|"
+    r"<(?:bos|eos|pad|unk)>|【/?(?:思考|工具调用|调用|系统|工具)】|\bfunctions\.\w+:\d+"
+)
+TRACE = (
+    r"Traceback \(most recent call last\)|^\s+File \"[^\"\n]{1,200}\", line \d+|"
+    r"^\s+at [\w.$<>\[\] ]{1,120}\([^()\n]{1,200}:\d+"
+    r"(?::\d+)?\)|^\s+at (?:file://|/|node:)\S+:\d+:\d+|^(?:panic: |goroutine \d+ \[)|^Caused by: [\w.]+(?:Exception|"
+    r"Error)|"
+    r"^thread '\w+' panicked at"
+)
+PROMPT = (
+    r"^(?:#+ )?(?:system prompt|system message|### ?instructions?|### ?response)\s*[:：]?|^(?:system|human|user|"
+    r"assistant|"
+    r"用户|助手|系统)\s*[:：](?=\s*\S)|^<?\|?(?:im_start|system)\|?>|you are (?:a|an) [\w ,-]{0,60}(?:assistant|"
+    r"language model|agent)\b"
+    r"[^.?!\n]{0,80}[.,]|^as an ai language model|你是(?:一个|一名|一位)?[^。\n]{0,30}(?:助手|助理|智能体|"
+    r"语言模型)[。，]|系统提示词?[:：]|"
+    r"\b(?:NO_REPLY|HEARTBEAT_OK|ANNOUNCE_SKIP|REPLY_SKIP)\b|knowledge cutoff:"
+)
+MACHINE = re.compile(rf"(?:{SYMBOLS})|(?:{TRACE})|(?i:{PROMPT})", re.MULTILINE)
+CALL_JSON = re.compile(
+    r"\s*(?:```\w*\s*)?[\[{]\s*\[?\{?\s*\"(?:name|tool|tool_name|tool_calls?|function|function_call|action|type|id|"
+    r"toolCallId|"
+    r"recipient_name|command|is_?error|status|ok|error|content|role)\"\s*:"
+)
+CALL_KEYS = re.compile(
+    r"\"(?:arguments|parameters|params|input|args|tool_calls?|function|toolCallId|tool_use_id|action_input|isError|"
+    r"recipient_name|exitCode|exit_code|stderr|stdout)\"\s*:|\"type\"\s*:\s*\"(?:tool|function|text)"
+)
+INNER_CALL = re.compile(
+    r"(?:^|\n|[:：]\s*|```\w*\s*)\s*\{\s*\"(?:name|tool|tool_name|function|action)\"\s*:\s*\"[\w.-]+\"\s*,\s*"
+    r"\"(?:arguments|parameters|input|args|action_input|params)\"\s*:"
+)
+JSON_REQUEST = re.compile(
+    r"(?i)\bjson\b|schema|payload|function.?call|tool.?call|token|prompt|trace|提示词|堆栈|报错|工具调用|令牌|标记"
+)
+AGAIN = re.compile(
+    r"(?i)\b(?:again|repeat|once more|same|resend|copy|deleted|lost|didn't (?:get|see|receive)|what was|remind me)\b|"
+    r"再(?:说|发|来|讲|给|念|重复)|重复|重发|重新|一样|同样|没收到|没看到|删了|来着|忘了"
+)
+# A name between signs, or after a greeting; and a title with a name, which is somebody's whether known or not.
+ADDRESS = re.compile(
+    r"(?:^|[,，。.!！?？\n]\s*(?:(?:and|but|hi|hello|hey|dear|thanks|thank you|sorry|good \w+|你好|您好|谢谢|"
+    r"亲爱的)\s*)?)"
+    r"@?((?:[A-Z\u00c0-\u024f][\w'-]{1,20}(?: [A-Z\u00c0-\u024f][\w'-]{1,20})?)|[\u4e00-\u9fff·]{1,4}[A-Za-z]{0,8})\s*"
+    r"(?=[,，:：.。!！?？~～\n]|$|[\u2600-\u27bf\U0001f300-\U0001faff]|你好|您好|早上好|晚上好)"
+)
+OPENING = re.compile(
+    r"(?i)(?:hi|hello|hey|dear|thanks|thank you|sorry|good (?:morning|afternoon|evening)|你好|您好|嗨|"
+    r"早)[ ，,]*@?([\w'-]{1,20})"
+)
+TITLED = re.compile(
+    r"(?:^|[,，。.!！]\s*|(?:Hi|Hello|Dear)\s+)(?:(?:Mr|Mrs|Ms|Dr|Prof)\.? ([A-Z]\w+)|([\u4e00-\u9fff])[\u4e00-\u9fff]?"
+    r"(?:先生|女士|阿姨|叔叔?|老师|总|经理|大哥|大姐|同学|小姐|太太|医生|师傅|哥|姐))(?=[,，.。!！:：]|[你您]好)"
+)
+
+
+def find_empty_reply(texts: TurnTexts) -> Answer:
+    """No reply, one without words, or nothing but the promise or the confirmation of one."""
+    reply = texts.reply.strip()
+    if not reply and texts.next_question is None:
+        return NOT_YET
+    if len(reply) > 200:
+        return NO
+    words = NO_WORDS.sub(" ", reply.replace("'", "\0").replace("’", "\0")).replace("\0", "'").strip()
+    if not words:
+        is_emoji = reply and NEEDS_NO_ANSWER.match(texts.question) and len(texts.question) < 60
+        return NO if is_emoji else build_yes(texts)
+    is_empty = ACKNOWLEDGED.fullmatch(words) or ACKNOWLEDGED_ZH.fullmatch(words.replace(" ", ""))
+    is_empty = is_empty or (DONE.fullmatch(words) and ASKS.search(texts.question))
+    return build_yes(texts) if is_empty and not NEEDS_NO_ANSWER.match(texts.question) else NO
+
+
+def find_cut_off(texts: TurnTexts) -> Answer:
+    """A stop reason of an unfinished reply, or a text that ends in the middle."""
+    reply = texts.reply.rstrip()
+    if texts.stop in INTERRUPTED and texts.next_question is None:
+        return NOT_YET
+    # A short text that is complete has not reached a limit of tokens, whatever the stop reason says.
+    is_stopped = texts.stop in (*CUT_OFF, *INTERRUPTED) and (texts.stop not in CUT_STOPS or len(reply) > SHORT)
+    return build_yes(texts) if is_stopped or (reply and _ends_in_the_middle(reply)) else NO
+
+
+def _ends_in_the_middle(reply):
+    if reply.count("```") % 2:
+        return True
+    if reply.endswith("```"):
+        return False
+    body, _break, last = reply.rpartition("\n")
+    words = last.rstrip("*_ ")
+    if words.startswith("|"):
+        return body.rpartition("\n")[2].startswith("|") and not words.endswith("|")
+    if ITEM.fullmatch(last) or OPEN_END.search(words):
+        return True
+    if words.count("(") > words.count(")") or words.count("（") > words.count("）") or words.count("`") % 2:
+        return True
+    if FINISHED.search(words) or LAST_SYMBOL.search(words) or (ITEM.match(last) and not ENDS.search(body)):
+        return False
+    ends = [match.end() for match in ENDS.finditer(reply)]
+    if not ends or (ITEM.match(last) and not ENDS.search(body.rpartition("\n")[2])):
+        return False
+    rest = strip_code(reply[ends[-1] :]).strip()
+    is_long = len(rest.split()) >= 3 or sum("\u4e00" <= letter <= "\u9fff" for letter in rest) >= 4
+    return is_long and "\n" not in rest.lstrip("\n")
+
+
+def find_other_language(texts: TurnTexts) -> Answer:
+    """A reply in another script or language than the question, where nobody asked for another one."""
+    question, reply = count_scripts(texts.question), count_scripts(texts.reply)
+    if question.total() < 2 or reply.total() < 3:
+        return UNKNOWN
+    of_question, of_reply = question.most_common(1)[0][0], reply.most_common(1)[0][0]
+    if reply["kana"] > 0.15 * reply.total():
+        of_reply = "kana"
+    if question["kana"] > 0.1 * question.total():
+        of_question = "kana"
+    if of_question == of_reply:
+        if of_reply != "latin":
+            return NO
+        languages = detect_language(texts.question), detect_language(texts.reply)
+        if "" in languages or languages[0] == languages[1]:
+            return NO
+    elif question[of_reply] >= (4 if of_reply == "latin" else 1) and question[of_reply] > 0.1 * question.total():
+        return NO  # a question in both
+    elif reply[of_question] > (0.45 if of_question == "latin" else 0.3) * reply.total():
+        return NO
+    requests = [texts.question, *(turn.question for turn in texts.earlier)]
+    return NO if any(ANOTHER_LANGUAGE.search(request) for request in requests) else build_yes(texts)
+
+
+def find_other_person(texts: TurnTexts) -> Answer:
+    """A reply that addresses somebody else: one who writes to the agent, or anybody by a title and a name."""
+    if not texts.reply:
+        return NO
+    if not texts.senders:
+        return UNKNOWN
+    begin = texts.reply[:160]
+    given = " ".join([texts.question, *(str(value)[:500] for call in texts.calls for value in call.arguments.values())])
+    own = {part for name in texts.senders for part in split_name(name)}
+    for match in TITLED.finditer(begin):
+        name = (match[1] or match[2]).casefold()
+        if not any(name in part for part in own) and name not in given.casefold():
+            return build_yes(texts)
+    text = f"{begin}\n{texts.reply[-160:]}" if len(texts.reply) > 320 else texts.reply
+    matches = {match[1].casefold() for pattern in (ADDRESS, OPENING) for match in pattern.finditer(text)} - own
+    if not matches:
+        return NO
+    people = {part for name in texts.find_people(texts.at) for part in split_name(name)} - own
+    return build_yes(texts) if any(name in people and name not in given.casefold() for name in matches) else NO
+
+
+def split_name(name: str) -> set[str]:
+    """The spellings by which somebody may address a person: the name, and its parts without signs and ids."""
+    plain = name.strip().casefold().lstrip("@")
+    parts = {plain, *re.split(r"[\s_.,()]+", plain)}
+    if "\u4e00" <= plain[:1] <= "\u9fff" and len(plain) == 3:
+        parts.add(plain[1:])
+    return {part for part in parts if len(part) > 1 and not part.isdecimal()}
+
+
+def find_machine_text(texts: TurnTexts) -> Answer:
+    """Control tokens, a call as JSON, a stack trace or a prompt in the reply, which the person did not bring up."""
+    reply = texts.reply
+    if (CALL_JSON.match(reply) and CALL_KEYS.search(reply)) or ('"' in reply and INNER_CALL.search(reply)):
+        return NO if JSON_REQUEST.search(texts.question) else build_yes(texts)
+    match = MACHINE.search(strip_code(reply)) or (reply.startswith("```") and MACHINE.search(reply))
+    if not match or JSON_REQUEST.search(texts.question) or match[0].strip() in texts.question:
+        return NO
+    return build_yes(texts)
+
+
+def find_repeated_answer(texts: TurnTexts) -> Answer:
+    """A reply of before once more, although the question is another one."""
+    for turn in reversed(texts.earlier):
+        short, long = sorted((len(texts.reply), len(turn.reply)))
+        if short < 12 or short < 0.8 * long:
+            continue
+        own, before = _split_words(texts.reply), _split_words(turn.reply)
+        if len(own) < 4 or len(own & before) < 0.88 * len(own | before):
+            continue
+        question, other = _split_words(texts.question), _split_words(turn.question)
+        is_same_question = len(question & other) >= 0.5 * len(question | other)
+        return NO if is_same_question or AGAIN.search(texts.question) else build_yes(texts)
+    return NO
+
+
+def _split_words(text):
+    return set(re.findall(r"[a-z0-9']+|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]", text.lower()))

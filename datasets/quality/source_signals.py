@@ -1,0 +1,282 @@
+"""Signals about what a reply claims: numbers and paths that are in none of its sources."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from itertools import combinations, islice
+from typing import NamedTuple
+
+from .signal import NO, UNKNOWN, Answer, build_yes
+from .turn_texts import TurnTexts
+
+DIGIT = re.compile(r"\d")
+SOURCE_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d+(?:\.\d+)?", re.ASCII)
+SCALED = re.compile(r"(\d[\d,]*(?:\.\d+)?)\s?(万|亿|千|百|k|m|bn|thousand|million|billion)(?![a-z])", re.IGNORECASE)
+# Code, addresses, paths, versions, names with digits, and the numbers of lists: none of them is a claim.
+NO_CLAIM = re.compile(
+    r"```.*?(?:```|\Z)|https?://\S+|\S*[\w.-]+/[\w.-]*[A-Za-z][\w./-]*|\d+(?:\.\d+){2,}|#\d+|\b[vV]\d[\d.]*|"
+    r"^\s*(?:[-*#>|]+\s*)?\d{1,3}[.)、．]\s|\[\d{1,2}\]|[A-Za-z_]+[-_]?\d[\w-]*|\d+(?:[-_]?[a-z]+)+[-_]?\d\w*|"
+    r"\b[\w-]+\.[a-z]{2,4}\b",
+    re.DOTALL | re.MULTILINE | re.ASCII,
+)
+UNITS = {
+    **dict.fromkeys(("千", "k", "thousand"), 1e3),
+    "百": 1e2,
+    "万": 1e4,
+    "亿": 1e8,
+    **dict.fromkeys(("m", "million"), 1e6),
+    **dict.fromkeys(("bn", "billion"), 1e9),
+}
+CLAIM = re.compile(
+    r"(?<![A-Za-z_#\\])(\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d+(?:\.\d+)?)\s?"
+    r"(%|％|[KMGT]i?B\b|(?:thousand|million|billion|bn|[km])(?![A-Za-z])|万|亿|千|百)?(?!\w*\d)",
+    re.IGNORECASE | re.ASCII,
+)
+HEDGE = re.compile(
+    r"(?i)(?:about|around|approx\w*|roughly|nearly|almost|over|more than|less than|under|~|≈|约|大约|近|超过|不到|"
+    r"左右)\s*\W?$"
+)
+MONEY = "$€£¥￥"
+SMALL = 12  # counts up to this need no source
+EVERYDAY = frozenset({24.0, 60.0, 100.0, 365.0})
+# Words after a number, and what numbers of sources are divided by, or multiplied with, to be in that unit.
+CONVERTED = (
+    (
+        re.compile(
+            r"\s?(?:km|miles?|lbs?|pounds?|kg|cm|inch(?:es)?|feet|ft|oz|ounces?|lit(?:er|re)s?|gallons?)\b|公里|英里|公斤|斤|磅"
+        ),
+        (1.60934, 0.453592, 2.54, 0.3048, 28.3495, 3.78541, 2, 1000),
+    ),
+    (re.compile(r"\s?[KMGT]i?B?\b", re.IGNORECASE), (1e3, 1024, 1e6, 1024**2, 1e9, 1024**3)),
+    (
+        re.compile(
+            r"\s?(?:ms|s|secs?|seconds?|mins?|minutes?|hours?|hrs?|h|days?|weeks?|months?|years?)\b|\s?(?:毫?秒|分钟?|"
+            r"个?小时|天|周|个月|年)",
+            re.IGNORECASE,
+        ),
+        (1e3, 60, 3600, 86400, 6e4, 3.6e6, 24, 7, 12),
+    ),
+)
+MOST_CLAIMS, MOST_OWN, MOST_PAIRED, MOST_SUMMED = 60, 300, 12, 60
+LINE_NUMBERS = 8  # columns of numbers that are added up
+KEY_NUMBER = re.compile(r"\"([\w.-]{1,40})\"\s*:\s*\"?(-?\d+(?:\.\d+)?)")
+PERCENT = re.compile(r"(\d[\d,]*(?:\.\d+)?)\s?[%％]")
+DEGREES = re.compile(r"(?i)°|celsius|fahrenheit|degrees|度")
+MEMBER = re.compile(r"\{")
+
+
+def find_number_without_source(texts: TurnTexts) -> Answer:
+    """A number that is in no source and is no sum, difference, share, count, conversion or rounding of some."""
+    if not DIGIT.search(texts.reply):
+        return NO
+    sources = texts.list_sources()
+    if len(sources) < 2 and not DIGIT.search(texts.question):
+        return UNKNOWN
+    claims = list(_read_claims(texts))
+    if not claims:
+        return NO
+    turns = [texts, *texts.earlier]
+    numbers = _read_turn_numbers(texts).union(EVERYDAY, *map(_read_turn_numbers, texts.earlier))
+    today = datetime.fromtimestamp(texts.at / 1000, UTC)
+    numbers |= {today.year - 1, today.year, today.year + 1, today.day - 1, today.day, today.day + 1}
+    missing = [claim for claim in claims if claim.value not in numbers]
+    if not missing:
+        return NO
+    own = [number for source in sources for number in map(_parse, SOURCE_NUMBER.findall(source)[:MOST_OWN])]
+    pool = sorted(numbers | _derive(sources, own, texts))
+    if all(_is_in(claim, pool) or _is_converted(claim, own) or _is_share(claim, own) for claim in missing):
+        return NO
+    return UNKNOWN if any(turn.is_partial or turn.is_closed for turn in turns) else build_yes(texts)
+
+
+class Claim(NamedTuple):
+    """A number of a reply with half of its last digit, the factors of its unit, and whether it is a percentage."""
+
+    value: float
+    step: float
+    factors: tuple[float, ...]
+    is_share: bool
+
+
+def _read_claims(texts) -> Iterator[Claim]:
+    text = NO_CLAIM.sub(" ", texts.reply)
+    for match in islice(CLAIM.finditer(text), MOST_CLAIMS):
+        digits, unit = match[1].replace(",", ""), (match[2] or "").lower()
+        value, before = float(digits), text[max(0, match.start() - 14) : match.start()]
+        is_money = before.rstrip()[-1:] in MONEY
+        if value.is_integer() and value <= SMALL and not unit and not is_money:
+            continue
+        step = 0.5 * 10.0 ** -len(digits.partition(".")[2])
+        zeros = len(digits) - len(digits.rstrip("0")) if "." not in digits else 0
+        if zeros and (HEDGE.search(before) or len(digits) - zeros >= 2):
+            step = 0.5 * 10.0**zeros
+        factor = UNITS.get(unit, 1)
+        after = text[match.end(1) : match.end() + 12]
+        factors = next((factors for pattern, factors in CONVERTED if pattern.search(after)), (100,) if is_money else ())
+        yield Claim(value * factor, step * factor, factors, unit in ("%", "％"))
+
+
+def _read_turn_numbers(turn):
+    if turn.numbers is None:
+        turn.numbers = frozenset().union(*(_read_numbers(text) for text in turn.list_sources()))
+    return turn.numbers
+
+
+def _read_numbers(text: str) -> set[float]:
+    if not DIGIT.search(text):
+        return set()
+    numbers = {float(number.replace(",", "")) for number in SOURCE_NUMBER.findall(text)}
+    if not text.isascii() or "," in text:  # a list without blanks has commas, too
+        numbers |= {float(part) for part in re.findall(r"\d+", text, re.ASCII) if len(part) < 16}
+    for digits, unit in SCALED.findall(text):
+        numbers.add(float(digits.replace(",", "")) * UNITS[unit.lower()])
+    return numbers
+
+
+def _is_in(claim: Claim, ordered: Sequence[float]) -> bool:
+    """Whether a claim rounds one of these numbers, which are in order."""
+    targets = [claim.value]
+    if claim.is_share:
+        targets += [claim.value / 100, 100 - claim.value]
+    elif claim.value.is_integer() and claim.value < SMALL + 12:
+        targets.append(claim.value + 12)  # 3:45 pm
+    for number, target in enumerate(targets):
+        margin = claim.step / (100 if number == 1 and claim.is_share else 1) * 1.0001 + 1e-9
+        place = bisect_left(ordered, target - margin)
+        if place < len(ordered) and ordered[place] <= target + margin:
+            return True
+    return False
+
+
+def _is_converted(claim: Claim, numbers: Iterable[float]) -> bool:
+    """Whether a claim is one of these numbers in another unit."""
+    return any(
+        abs(number / factor - claim.value) <= claim.step * 1.0001
+        or abs(number * factor - claim.value) <= claim.step * 1.0001
+        for factor in claim.factors
+        for number in numbers
+        if number
+    )
+
+
+def _derive(sources, own, texts) -> set[float]:
+    """Sums, differences and products of pairs, sums and means of columns and neighbours, and counts."""
+    derived: set[float] = {float(len(texts.calls))}
+    groups: list[list[float]] = []
+    for source in sources:
+        lines = source.splitlines()
+        columns: dict[object, list[float]] = {}
+        derived |= {
+            float(len(lines)),
+            len(lines) - 1.0,
+            float(len(MEMBER.findall(source))),
+            float(source.count(",") + 1),
+        }
+        for line in lines[:1_000]:
+            for place, number in enumerate(SOURCE_NUMBER.findall(line)[:LINE_NUMBERS]):
+                columns.setdefault(place, []).append(float(number.replace(",", "")))
+        for key, number in KEY_NUMBER.findall(source):
+            columns.setdefault(key, []).append(float(number))
+        groups += columns.values()
+    groups.append(own[:MOST_SUMMED])
+    for group in groups:
+        total = sum(group)
+        derived |= {total, total / len(group)} if group else set()
+        if len(group) <= MOST_PAIRED * 2:
+            for start in range(len(group)):
+                total = group[start]
+                for number in group[start + 1 :]:
+                    total += number
+                    derived.add(total)
+    distinct = list(dict.fromkeys(own))
+    if DEGREES.search(texts.reply):
+        derived |= {part for number in distinct for part in ((number - 32) / 1.8, number * 1.8 + 32)}
+    for percent in {_parse(digits) for source in sources for digits in PERCENT.findall(source)}:
+        for number in [*distinct[:MOST_PAIRED], *list(derived)[:MOST_SUMMED]]:
+            derived |= {number * percent / 100, number * (1 + percent / 100), number * (1 - percent / 100)}
+    if len(distinct) <= MOST_PAIRED:
+        for first, second in combinations(distinct, 2):
+            derived |= {first + second, abs(first - second), first * second}
+    return derived
+
+
+def _parse(digits):
+    return float(digits.replace(",", ""))
+
+
+def _is_share(claim: Claim, own: list[float]) -> bool:
+    """Whether a claim is the share, the change or the quotient of two numbers of the sources."""
+    distinct = sorted(set(own))
+    if len(distinct) > 2 * MOST_PAIRED or not (claim.is_share or not claim.value.is_integer()):
+        return False
+    for small, large in combinations(distinct, 2):
+        quotients = [small / large, large / small] if small else []
+        if claim.is_share:
+            quotients = [part for quotient in quotients for part in (100 * quotient, 100 * abs(1 - quotient))]
+        if any(abs(quotient - claim.value) <= claim.step * 1.0001 for quotient in quotients):
+            return True
+    return False
+
+
+FILE_NAME = re.compile(
+    r"(?<![\w@/.~\\-])(?:(?:~|\.{1,2})?/|[A-Za-z]:\\)?(?:[\w@.+-]+[/\\])*[\w@+-][\w@.+-]*\.(?:md|txt|py|js|ts|tsx|jsx|"
+    r"json|jsonl|ya?ml|toml|ini|"
+    r"cfg|conf|csv|tsv|xlsx?|docx?|pptx?|pdf|sh|bash|zsh|sql|sqlite|db|log|html?|css|scss|xml|java|kt|go|rs|c|cc|cpp|"
+    r"h|hpp|rb|php|"
+    r"swift|ipynb|dmp|m4a|od[pst]|exe|heic|iso|gguf|png|jpe?g|gif|svg|webp|mp[34]|wav|mov|zip|tar|gz|tgz|bak|lock|env|"
+    r"plist|service|parquet|pem|key|"
+    r"ics)\b(?![\w/@(]|\.\w)"
+    r"|(?<![\w@/.~:\\<-])(?:~|\.{1,2})?/(?:[\w@.+-]+/)+[\w@.+-]*[\w@+-]",
+    re.ASCII,
+)
+QUOTED_NAME = re.compile(r"[`“「《]([^`”」》\s]{1,200}\.[A-Za-z][A-Za-z0-9]{1,6})[`”」》]")
+URL = re.compile(r"\b[a-z][a-z0-9+]{1,9}://\S+")
+# Files of OpenClaw's own workspace, which its prompts name.
+OWN_FILES = frozenset(
+    {"agents.md", "memory.md", "user.md", "soul.md", "identity.md", "tools.md", "heartbeat.md", "bootstrap.md"}
+)
+DAILY = re.compile(r"(?:.*/)?memory/\d{4}-\d\d-\d\d\.md")
+MOST_PATHS = 40
+
+
+def find_path_without_source(texts: TurnTexts) -> Answer:
+    """A file or path that neither the messages and results name, nor the calls of the agent."""
+    if "." not in texts.reply and "/" not in texts.reply:
+        return NO
+    plain = URL.sub(" ", texts.reply)
+    paths = [match[0] for match in islice(FILE_NAME.finditer(plain), MOST_PATHS)] + QUOTED_NAME.findall(plain)[
+        :MOST_PATHS
+    ]
+    paths = [path for path in paths if path.rpartition("/")[2].lower() not in OWN_FILES and not DAILY.fullmatch(path)]
+    if not paths:
+        return NO
+    turns = [texts, *texts.earlier]
+    if not texts.calls and not FILE_NAME.search(texts.question):
+        return UNKNOWN
+    text = "\n".join(_list_named(turns)).casefold()
+    if all(_is_named(path.casefold(), text) for path in paths):
+        return NO
+    return UNKNOWN if any(turn.is_partial or turn.is_closed for turn in turns) else build_yes(texts)
+
+
+def _list_named(turns):
+    for number, turn in enumerate(turns):
+        yield from turn.list_sources()
+        yield from (str(value) for call in turn.calls for value in call.arguments.values())
+        if number:
+            yield turn.reply
+
+
+def _is_named(path, text):
+    """Whether a path is in a text, or its folder and its name are, each by itself."""
+    path = path.replace("\\", "/").removeprefix("./").rstrip("/")
+    if path in text:
+        return True
+    folder, _slash, name = path.rpartition("/")
+    if not folder:
+        return False
+    parts = path.removeprefix("~").strip("/").split("/")
+    is_below = len(parts) > 2 and parts[0] in text and "/".join(parts[-2:]) in text
+    is_there = re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text) is not None
+    return is_below or (folder.removeprefix("~") in text and is_there)
