@@ -64,6 +64,7 @@ def make_samples(
     chosen: Mapping[str, MemoryGateDecision] = NONE_CHOSEN,
     status: str = DatasetSample.Status.PENDING,
     include_excluded: bool | None = None,
+    strategy: str = sample_store.BY_HAND,
 ) -> CreationResult:
     """Create an `annotated_turn` sample for each of these turns, or for a whole session.
 
@@ -81,7 +82,7 @@ def make_samples(
     for start in range(0, len(numbers), BATCH):
         # A millisecond apart and counting down: lists show the newest first, and so keep the conversation's order.
         moments = {number: now - start - index for index, number in enumerate(numbers[start : start + BATCH])}
-        _make_batch(agent, session_id, moments, result, chosen, status, is_all=is_all)
+        _make_batch(agent, session_id, moments, result, chosen, status, strategy, is_all=is_all)
     if sample_privacy.count_waiting():
         jobs.start(sample_privacy.CHECK, {}, by=by)
     log.info("%s made %d samples of session %s of %s", by, len(result.made), session_id, agent.agent_id)
@@ -118,7 +119,7 @@ def _choose_turns(agent, session_id, turn_numbers, result, *, is_all):
     return numbers[:MOST_TURNS]
 
 
-def _make_batch(agent, session_id, moments, result, chosen, status, *, is_all):
+def _make_batch(agent, session_id, moments, result, chosen, status, strategy, *, is_all):
     """Store the contexts in the agent's file, then the samples of these turns.
 
     If the process crashes between the two, the next call completes it.
@@ -141,11 +142,10 @@ def _make_batch(agent, session_id, moments, result, chosen, status, *, is_all):
     rows = []
     for turn in usable:
         subject = turns.TurnSubject(turn, exchanges[turn.id], contexts.get(turn.id, []), gate.get(turn.id))
-        row = sample_store.build_sample(turns.TURN, agent, turn.id, subject, status=status, room=result.room)
-        row.created_at = moments[turn.turn_number]
+        row = sample_store.build_sample(turns.TURN, agent, turn.id, subject, status=status, is_checked=False)
+        row.created_at, row.collection_strategy = moments[turn.turn_number], strategy
         rows.append(row)
-        if row.privacy_checked is not None:
-            result.room -= len(row.content)
+    result.room = sample_privacy.set_columns(rows, result.room)
     # A job computes the signatures of those that it has to search first.
     new_signatures = {row.id: signatures.build_from_sample(row) for row in rows if row.privacy_checked is not None}
     _add_to_stored_turns(agent, rows, new_signatures, result)

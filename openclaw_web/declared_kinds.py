@@ -7,6 +7,7 @@ JOB_KINDS = {
     "collect": "collecting.collect.JOB",
     "episodes_retention": "episodes.jobs.RETENTION_JOB",
     "episodes_verify": "episodes.jobs.VERIFY_JOB",
+    "collection": "datasets.collection.job.JOB",
     "dataset_release": "datasets.releases.release.JOB",
     "dataset_verify": "datasets.releases.verification.JOB",
     "dataset_taints": "datasets.releases.taints.JOB",

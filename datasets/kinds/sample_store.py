@@ -72,6 +72,7 @@ class CreationResult:
 
 
 Status = DatasetSample.Status
+BY_HAND = "manual"  # `collection_strategy` of samples that people create
 
 
 def compute_sample_id(agent_id: str, name: str, key: str) -> str:
@@ -95,11 +96,11 @@ def build_sample(
     *,
     verdict: str = NONE,
     status: str = Status.PENDING,
-    room: float = MOST_IN_REQUEST,
+    is_checked: bool = True,
 ) -> DatasetSample:
     """A sample that is not stored yet, with its initial labels for a reviewer.
 
-    With a content longer than `room` it is not checked yet for personal data and secrets.
+    Without `is_checked` it is not searched for personal data and secrets: the caller does so for many at once.
 
     One that is created for a `verdict` has no status and no label until then: undoing the verdict leaves no sample in
     the queue.
@@ -113,14 +114,15 @@ def build_sample(
         "turn_number": turn.turn_number if turn else None,
         "content": encode(body),
         "annotation_status": status if verdict == NONE else None,
-        "collection_strategy": "manual",
+        "collection_strategy": BY_HAND,
         "created_at": clock.now_ms(),
         "agent_id": agent.agent_id,
     }
     columns |= kind.columns(agent, subject) | (kind.labels(subject) if verdict == NONE else {})
     columns |= scores.find_columns(agent.agent_id, columns["turn_id"])
     sample = DatasetSample(id=compute_sample_id(agent.agent_id, name, kind.key), **columns)
-    sample_privacy.set_columns([sample], room)
+    if is_checked:
+        sample_privacy.set_columns([sample])
     return sample
 
 

@@ -2,6 +2,7 @@
 
 # ruff: noqa: F401 - other modules find the tables here, as Django does
 
+from .collection import CollectionRun, CollectionStrategy, SampleEvidence, TurnOutcome
 from .exports import DatasetExport
 from .findings import FindingValue, FindingValueAgent, FindingVerdict
 from .model_scores import ScoreCall

@@ -249,6 +249,7 @@ class SampleSignature(models.Model):
 
     class Meta:
         db_table = "sample_signatures"  # a trigger removes a row when the content or reply of its sample changes
+        indexes = [models.Index(fields=["words"], name="idx_signature_words")]
 
     def __str__(self):
         return self.sample_id

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_noop as N_
 from openclaw_web.detectors.custom_patterns import UnusablePatternError, compile_patterns
 from openclaw_web.pages.zones import find_zone
 
-from .setting import choices, daily, folder, line, lines, number, switch, text
+from .setting import choices, daily, folder, fraction, line, lines, number, switch, text
 
 REASON = re.compile(r"([a-z][a-z0-9_]{0,31}): *(\S.{0,39})")
 PRICE = re.compile(r"(\S+): *([0-9]{1,6}(?:\.[0-9]{1,6})?) +([0-9]{1,6}(?:\.[0-9]{1,6})?)", re.ASCII)
@@ -341,6 +341,39 @@ REVIEW = {
         _("Searches for members that were removed, opted out, rolled back or rejected. 0 = only on request."),
     ),
 }
+COLLECTION = {
+    "datasetCollection.enabled": switch(True).with_words(
+        _("Collect samples by a strategy"), _("Off = nobody can collect; samples are created one by one only.")
+    ),
+    "datasetCollection.autoCollect": switch(False).with_words(
+        _("Collect after each import"), _("Looks at turns that are new or have grown. Off = only on request.")
+    ),
+    "datasetCollection.positiveCriteria.wasWritten": switch(True).with_words(
+        _("Right: written"), _("A decision counts as right only if write_guardian wrote its fact.")
+    ),
+    "datasetCollection.positiveCriteria.noUserObjection": switch(True).with_words(
+        _("Right: no objection"),
+        _("A decision counts as right only if a person confirmed it. Silence is unknown, and never counts as yes."),
+    ),
+    "datasetCollection.positiveCriteria.notRolledBackWithinDays": number(7, 0, 3650, _("days")).with_words(
+        _("Right: in the file after"),
+        _("A decision counts as right only if its write was not rolled back within this time. 0 = not needed."),
+    ),
+    "datasetCollection.positiveCriteria.minQualityScore": fraction(0.7).with_words(
+        _("Right: least score"), _("A decision counts as right only from this quality score on. 0 = not needed.")
+    ),
+    "datasetCollection.negativeCriteria.gateProposedWrite": switch(True).with_words(
+        _("Wrong: proposed"), _("A refused decision counts as wrong only if memory_gate proposed a write.")
+    ),
+    "datasetCollection.negativeCriteria.guardianRefused": switch(True).with_words(
+        _("Wrong: refused"), _("A decision counts as wrong if write_guardian refused its fact.")
+    ),
+    "datasetCollection.negativeCriteria.hasBehaviorCorrection": switch(True).with_words(
+        _("Wrong: corrected"),
+        _("A decision counts as wrong if a person corrected its write or rolled it back."),
+        _("Each change is a new version of the strategy “default”, on the page Collecting."),
+    ),
+}
 BUDGETS = {
     "budget.limits": lines(
         [], _("a list of at most 50 different lines such as main: 5 USD per day"), _are_budgets
@@ -379,6 +412,7 @@ GROUPS = {
     "backups": (_("Backups"), BACKUPS),
     "retention": (_("Retention"), RETENTION),
     "daily-files": (_("Daily files"), DAILY_FILES),
+    "collecting": (_("Collecting samples"), COLLECTION),
     "review": (_("Review"), REVIEW),
 }
 KEYS = {key: setting for _heading, group in GROUPS.values() for key, setting in group.items()}

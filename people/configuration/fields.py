@@ -48,6 +48,14 @@ class Number(Field, forms.IntegerField):
         self.widget.attrs |= {"min": setting.least, "max": setting.most}
 
 
+class Fraction(Field, forms.FloatField):
+    must_be_filled = True
+
+    def __init__(self, setting):
+        super().__init__(setting, error_messages=dict.fromkeys(("required", "invalid"), setting.refusal(setting.label)))
+        self.widget.attrs |= {"min": setting.least, "max": setting.most, "step": "0.01"}
+
+
 class Line(Field, forms.CharField):
     widget = forms.TextInput(attrs={"spellcheck": "false"})
 
@@ -107,6 +115,7 @@ class TimeOfDay(Field, forms.TimeField):
 FIELDS = {
     "switch": Switch,
     "number": Number,
+    "fraction": Fraction,
     "choices": Choices,
     "lines": Lines,
     "line": Line,

@@ -49,7 +49,12 @@ OTHERS = {
     "storage.sqlite.retentionDays": (NOT_USED, N_("It is called storage.retentionDays.")),
     "memoryGate.model": (NOT_USED, N_("It is called llm.model.")),
     "memoryGateAuditing.": (NOT_USED, _LATER),
-    "datasetCollection.": (NOT_USED, _LATER),
+    "datasetCollection.": (ELSEWHERE, N_("Save it in a version of the strategy: page Collecting.")),
+    "datasetCollection.privacyFiltering.enabled": (
+        ELSEWHERE,
+        N_("Texts are always scanned, and exports always redact what was found."),
+    ),
+    "datasetCollection.qualityScoring.": (ELSEWHERE, N_("Scores are computed whenever the turn is complete.")),
     "consolidation.": (NOT_USED, _LATER),
     "llm.": (NOT_USED, _LATER),
     "llm.baseURL": (ELSEWHERE, N_("Set the address of the model in the environment: OPENCLAW_WEB_LLM_URL.")),

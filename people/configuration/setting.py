@@ -19,9 +19,9 @@ DAILY = re.compile(r"([0-9]|[1-5][0-9]) ([0-9]|1[0-9]|2[0-3]) \* \* \*", re.ASCI
 class Setting:
     """One setting: its default, its valid values and its words.
 
-    `field` is the kind of the form field: switch, number (with `least` and `most`), choices, lines, line, text or time.
-    `unit` stands beside the field. `after` tells what to do after a change. `explain` says what is wrong with a list of
-    texts, as a sentence.
+    `field` is the kind of the form field: switch, number or fraction (with `least` and `most`), choices, lines, line,
+    text or time. `unit` stands beside the field. `after` tells what to do after a change. `explain` says what is wrong
+    with a list of texts, as a sentence.
     """
 
     default: Any
@@ -64,6 +64,15 @@ def number(default: int, least: int, most: int, unit: Words) -> Setting:
 
     shape = format_lazy(_("a whole number from {least} to {most}"), least=least, most=most)
     return Setting(default, accepts, shape, "number", unit, least, most)
+
+
+def fraction(default: float) -> Setting:
+    """A number from 0 to 1."""
+
+    def accepts(value):
+        return type(value) in (int, float) and 0 <= value <= 1
+
+    return Setting(default, accepts, _("a number from 0 to 1"), "fraction", least=0, most=1)
 
 
 def line(accepts: Callable[[str], object], shape: Words) -> Setting:

@@ -1,9 +1,9 @@
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from datasets.verbs import collect, findings, judge, quality, releases, score
 from datasets.verbs import export as export_of_samples
 from datasets.verbs import find as find_samples
-from datasets.verbs import findings, judge, quality, releases, score
 from datasets.verbs import stats as stats_of_samples
 from gate.verbs import export, find, record, replay, run, stats
 from gate.verbs import test as test_gate
@@ -54,6 +54,7 @@ class Command(Group):
         "dataset": Branch(
             gettext_lazy("Samples, their exports and releases."),
             {
+                "collect": collect.CollectVerb(),
                 "list": find_samples,
                 "approve": judge.ApproveVerb(),
                 "reject": judge.RejectVerb(),
