@@ -3,6 +3,7 @@ from django.urls import path, re_path
 import openclaw_web.pages.converters  # noqa: F401 - <anything:>
 
 from . import views
+from .collection import views as collection_views
 from .decision_samples import views as decision_views
 from .exports import views as export_views
 from .finding_values import views as finding_views
@@ -60,6 +61,17 @@ urlpatterns = [
     path("findings/undo/", finding_views.finding_undo, name="finding_undo"),
     path("findings/<str:value_hash>/", finding_views.finding_detail, name="finding_detail"),
     path("findings/<str:value_hash>/judge/", finding_views.finding_judge, name="finding_judge"),
+    path("collection/", collection_views.collection_list, name="collection_list"),
+    path("collection/start/", collection_views.collection_start, name="collection_start"),
+    path("collection/what-if/", collection_views.what_if, name="what_if"),
+    path("collection/what-if/save/", collection_views.what_if_save, name="what_if_save"),
+    path("collection/<int:run_id>/", collection_views.collection_run, name="collection_run"),
+    path("collection/<int:run_id>/<str:outcome>/", collection_views.collection_turns, name="collection_turns"),
+    path(
+        "agents/<str:agent>/sessions/<str:session_id>/turns/<int:number>/outcome/",
+        collection_views.turn_outcome,
+        name="turn_outcome",
+    ),
     path("datasets/", release_views.dataset_list, name="dataset_list"),
     path("datasets/create/", release_views.dataset_create, name="dataset_create"),
     path("datasets/of/<str:version_id>/", release_views.version_of, name="version_of"),

@@ -16,8 +16,9 @@ from openclaw_web.pages.html import redirect_after_post, refuse_post, render_pag
 from openclaw_web.pages.roles import needs
 
 from . import sample_order, sample_page, services
+from .collection.page import build_evidence
 from .forms import TurnChoice, VerdictForm
-from .models import DatasetSample
+from .models import DatasetSample, TurnOutcome
 from .quality.page import build_signal_context
 from .review import drafts, forms, verdicts
 from .sample_list import SAMPLES, SampleFilters
@@ -68,8 +69,11 @@ def session_samples(request, agent, session_id):
 
     Each goes to its place beside the turn (HTMX, out of band).
     """
-    samples = sample_order.find_by_turn(agent.agent_id, session_id, TurnNumbersForm(request.GET).read_numbers())
-    return render(request, "datasets/session_samples.html", {"samples": samples})
+    numbers = TurnNumbersForm(request.GET).read_numbers()
+    samples = sample_order.find_by_turn(agent.agent_id, session_id, numbers)
+    others = set(numbers) - {sample["turn_number"] for sample in samples}
+    outcomes = TurnOutcome.objects.filter(agent_id=agent.agent_id, session_id=session_id, turn_number__in=others)
+    return render(request, "datasets/session_samples.html", {"samples": samples, "outcomes": outcomes})
 
 
 @require_POST
@@ -101,6 +105,7 @@ def _render_sample(request, sample, form=None, *, status=200):
         "shown": sample_page.build_sample_context(sample, form, may_label=may_label, typed=typed)
         | sample_page.build_evidence_context(sample, back=sample.get_absolute_url() + filters.query)
         | {"turn_signals": build_signal_context(sample)},
+        "why": build_evidence(sample),
         "keys": own_keys,
         "filters": filters,
         "before": before,

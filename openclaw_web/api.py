@@ -77,6 +77,7 @@ ROUTERS = (
     "jobs.api",
     "datasets.exports.api",
     "datasets.releases.api",
+    "datasets.collection.api",
     "operations.chain.api",
     "operations.remediation.api",
     "operations.backups.api",

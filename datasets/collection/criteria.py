@@ -205,6 +205,14 @@ CRITERIA = tuple(
 BITS = {criterion.name: criterion.bit for criterion in CRITERIA}
 
 
+def read_bits(row: Any) -> dict[str, str]:
+    """The answers in the columns `yes` and `unknown` of a row, by criterion; none of a turn that can be no sample."""
+    if not row.yes & USABLE:
+        return {}
+    bits = ((criterion.name, row.yes & criterion.bit, row.unknown & criterion.bit) for criterion in CRITERIA)
+    return {name: YES if yes else UNKNOWN if unknown else NO for name, yes, unknown in bits}
+
+
 @dataclass(slots=True)
 class Answers:
     """The answers about one turn as bits, with the row behind each by the name of its criterion."""

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS
-from django.db.models import Count
+from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from agents import databases
@@ -75,7 +75,7 @@ def perform(run: CollectionRun, progress: Any) -> CollectionRun:
     with locks.lock(LOCK):
         done = 0
         for agent in list_agents(run):
-            collection = _Collection(run, agent)
+            collection = Collection(run.strategy.criteria, agent, run)
             for turns in collection.read_batches(outside):
                 collection.look_at(turns)
                 done += len(turns)
@@ -104,6 +104,17 @@ def end_run(run: CollectionRun, outside: Counter[int]) -> None:
     run.save(update_fields=["counts_json", "state", "ended_at"])
 
 
+def find_turns(run: CollectionRun, outcome: Outcome) -> QuerySet[TurnOutcome]:
+    """The turns that a run gave an outcome, and that no later run looked at; those outside of its time by that time."""
+    if outcome != Outcome.OUTSIDE:
+        return TurnOutcome.objects.filter(run_id=run.id, outcome=outcome)
+    rows = TurnOutcome.objects.all()
+    for column, name in (("agent_id", "agent"), ("session_id", "session")):
+        rows = rows.filter(**{column: run.options[name]}) if run.options.get(name) else rows
+    since, until = run.options.get("since"), run.options.get("until")
+    return rows.filter((Q(at__lt=since) if since else Q(pk=None)) | (Q(at__gte=until) if until else Q(pk=None)))
+
+
 def build_funnel(counts: dict[str, int]) -> dict[str, Any]:
     """Turns, candidates, samples, and the turns by the reason why they are none; the sums are equal."""
     can_be = sum(counts.get(outcome.label, 0) for outcome in CAN_BE)
@@ -112,13 +123,13 @@ def build_funnel(counts: dict[str, int]) -> dict[str, Any]:
     return {"turns": sum(counts.values()), "candidates": can_be, "samples": sum(made.values()), "reasons": reasons}
 
 
-class _Collection:
-    """One run on one agent."""
+class Collection:
+    """A strategy on one agent; with a `run`, that run."""
 
-    def __init__(self, run: CollectionRun, agent: Agent):
-        self.run, self.agent, self.options = run, agent, run.options
-        self.criteria = run.strategy.criteria
-        self.state = walk.read_state(agent)  # before the walk: what arrives meanwhile is for the next run
+    def __init__(self, criteria: dict[str, Any], agent: Agent, run: CollectionRun | None = None):
+        self.criteria, self.agent, self.run = criteria, agent, run
+        self.options = run.options if run else {}
+        self.state = walk.read_state(agent) if run else {}  # before the walk: what arrives later is for the next run
         self.may_approve = self.options.get("auto_approve", self.criteria["autoApprove"])
 
     def read_batches(self, outside):
@@ -140,7 +151,7 @@ class _Collection:
 
     def look_at(self, turns: Collection[ConversationTurn]) -> None:
         """Classify turns, create their samples, and store outcomes and evidence."""
-        early = self._find_early(turns)
+        early = self.find_early(turns)
         evidence = read_evidence(self.agent, [turn for turn in turns if turn.id not in early])
         candidates = {turn_id: build_candidate(row, self.criteria) for turn_id, row in evidence.items()}
         new = [candidate for candidate in candidates.values() if self._is_new(candidate)]
@@ -159,7 +170,7 @@ class _Collection:
         ]
         self._store(STORE, rows)
 
-    def _find_early(self, turns):
+    def find_early(self, turns):
         """The outcome of each turn that can be no sample, whatever the criteria say."""
         withheld = consent.find_withheld(self.agent.db, turns)
         ids = {turn.session_id for turn in turns}

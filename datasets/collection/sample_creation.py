@@ -203,14 +203,14 @@ def approve_by_rule(candidates: Iterable[Candidate]) -> int:
 def store_evidence(candidates: Iterable[Candidate]) -> None:
     """Store the answer of each criterion about these samples, in the caller's transaction."""
     rows = [
-        (candidate.sample_id, criterion.name, *_read_answer(candidate.answers, criterion), criterion.version)
+        (candidate.sample_id, criterion.name, *read_answer(candidate.answers, criterion), criterion.version)
         for candidate in candidates
         for criterion in CRITERIA
     ]
     statements.run_many(DEFAULT_DB_ALIAS, STORE_EVIDENCE, rows)
 
 
-def _read_answer(answers: Answers, criterion: Any) -> tuple[str, str, str]:
+def read_answer(answers: Answers, criterion: Any) -> tuple[str, str, str]:
     """The answer after thresholds, with its source."""
     source = answers.sources[criterion.name]
     value = YES if answers.yes & criterion.bit else UNKNOWN if answers.unknown & criterion.bit else NO

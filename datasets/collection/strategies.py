@@ -76,8 +76,6 @@ def _check_values(values):
     for name in FRACTIONS:
         if isinstance(values[name], bool) or not isinstance(values[name], (int, float)) or not 0 <= values[name] <= 1:
             raise Refused(_("%(name)s must be 0 to 1.") % {"name": name})
-    if not values[MEDIUM] <= values[LEAST] <= values[HIGH]:
-        raise Refused(_("The medium score must not be above the least one, nor the least one above the high one."))
 
 
 def find_in_force(name: str = DEFAULT) -> CollectionStrategy:

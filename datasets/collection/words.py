@@ -1,4 +1,4 @@
-"""Texts about outcomes, sides and evidence of collecting."""
+"""Texts about outcomes, sides, answers and sources of collecting."""
 
 from django.utils.translation import gettext_lazy as _
 
@@ -17,4 +17,30 @@ OUTCOMES = {
     "excluded": _("Unknown envelope, picture, cut off or not received"),
     "unusable": _("Its text, window or file cannot be used"),
     "outside": _("Outside of the chosen time"),
+}
+SIDES = {"approve": _("Approve"), "review": _("Review"), "reject": _("Reject"), "leave": _("Leave")}
+SIDE_HELP = {
+    "approve": _("A rule may approve it, where that is on"),
+    "review": _("A sample that people judge"),
+    "reject": _("A sample of a wrong decision"),
+    "leave": _("No sample"),
+}
+ANSWERS = {"yes": _("Yes"), "no": _("No"), "unknown": _("Unknown"), "": _("off")}
+GROUP_LABELS = {
+    "positiveCriteria": _("A decision is right"),
+    "negativeCriteria": _("A decision is wrong"),
+    "manualReviewCriteria": _("A person has to check"),
+    "autoApproveCriteria": _("A rule may approve"),
+}
+TYPE_LABELS = {"all": _("All"), "positive": _("Right decisions"), "negative": _("Wrong decisions")}
+SOURCES = {
+    "decision": _("Decision"),
+    "write": _("Write"),
+    "rollback": _("Rollback"),
+    "correction": _("Correction"),
+    "replay": _("Replay"),
+    "call": _("Call"),
+    "findings": _("Scan of the session"),
+    "sample": _("Sample"),
+    "score": _("Score"),
 }

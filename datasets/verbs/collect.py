@@ -7,11 +7,11 @@ from django.utils.translation import gettext_lazy
 
 from gate.verbs import parse_moment
 from jobs.progress import open_listener
-from openclaw_web.commands.groups import Outcome
+from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.commands.verbs import BY
 
-from ..collection import job, runs, strategies
-from ..collection.words import OUTCOMES
+from ..collection import job, runs, strategies, what_if
+from ..collection.words import ANSWERS, OUTCOMES, SIDES
 
 
 class CollectVerb:
@@ -47,3 +47,50 @@ class CollectVerb:
         lines = [job.describe_run(run), *(f"  {OUTCOMES[name]}: {count:,}" for name, count in run.counts.items())]
         receipt = {"run": run.id, "strategy": str(run.strategy), "dry_run": run.is_dry, **funnel}
         return Outcome({"collection": receipt}, "\n".join(lines))
+
+
+class WhatIfVerb:
+    """The verb `what-if`."""
+
+    HELP = gettext_lazy("Count what other switches and thresholds would do with the turns that runs looked at.")
+    EXAMPLES = (
+        "reflection dataset what-if --set minQualityScore=0.6 --set noUserObjection=false",
+        "reflection dataset what-if --set turns=true --save default",
+    )
+
+    def add_arguments(self, parser):
+        parser.add_argument(
+            "--set", action="append", default=[], metavar="NAME=VALUE", help=_("a switch or threshold; may be repeated")
+        )
+        parser.add_argument("--save", metavar="NAME", help=_("store them as the next version of this strategy"))
+
+    def run(self, set, save, **_more):
+        changes = dict(_parse_change(text) for text in set)
+        before = strategies.find_in_force()
+        result = what_if.compare(before.criteria, strategies.change_criteria(before.criteria, changes))
+        receipt, lines = {"strategy": str(before), **result.to_json()}, [*_format_result(result)]
+        if save:
+            stored = strategies.save_version(changes, by=BY, name=save)
+            receipt["saved"] = str(stored)
+            lines.append(_("Saved: %(name)s") % {"name": stored})
+        return Outcome({"what_if": receipt}, "\n".join(lines))
+
+
+def _parse_change(text):
+    name, equals, value = text.partition("=")
+    words = {"true": True, "false": False}
+    if not equals:
+        raise WrongUse(_("--set takes a name and a value, such as minQualityScore=0.6."))
+    try:
+        return name, words[value] if value in words else float(value) if "." in value else int(value)
+    except ValueError as exc:
+        raise WrongUse(_("%(value)s is neither true, false nor a number.") % {"value": value}) from exc
+
+
+def _format_result(result):
+    for side, words in SIDES.items():
+        yield f"{words}: {result.before[side]:,} → {result.after[side]:,}"
+    for change in result.examples:
+        reasons = (f"{name}: {ANSWERS[first]} → {ANSWERS[then]}" for name, first, then in change.reasons)
+        place = f"{change.row.agent_id} {change.row.session_id} {change.row.turn_number}"
+        yield f"  {place}: {SIDES[change.before]} → {SIDES[change.after]} ({', '.join(reasons)})"

@@ -115,7 +115,12 @@ ROOMS = (
         "academic-cap",
         (
             (Page("datasets:review", _("Queue"), "labeller"),),
-            (Page("datasets:sample_list", _("Samples")), Page("datasets:statistics", _("Statistics"))),
+            (
+                Page("datasets:sample_list", _("Samples")),
+                Page("datasets:statistics", _("Statistics")),
+                Page("datasets:collection_list", _("Collecting")),
+                Page("datasets:what_if", _("What if")),
+            ),
             (Page("datasets:dataset_list", _("Datasets")), Page("datasets:benchmark_list", _("Benchmarks"))),
             (Page("datasets:export_list", _("Exports")),),
             (Page("datasets:finding_list", _("Findings")),),

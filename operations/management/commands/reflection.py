@@ -55,6 +55,7 @@ class Command(Group):
             gettext_lazy("Samples, their exports and releases."),
             {
                 "collect": collect.CollectVerb(),
+                "what-if": collect.WhatIfVerb(),
                 "list": find_samples,
                 "approve": judge.ApproveVerb(),
                 "reject": judge.RejectVerb(),
