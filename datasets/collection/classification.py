@@ -17,12 +17,16 @@ DAYS, LEAST, MEDIUM, HIGH = "notRolledBackWithinDays", "minQualityScore", "mediu
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a turn belongs: its side, the type and status of its sample, and whether it only waits for its days."""
+    """Where a turn belongs: its side, the type and status of its sample.
+
+    With `is_clear` a rule may approve the sample. One that `is_waiting` is left only until its days are over.
+    """
 
     side: str
     sample_type: str = ""
     status: str = ""
     is_negative: bool = False
+    is_clear: bool = False
     is_waiting: bool = False
 
 
@@ -52,20 +56,18 @@ def classify(yes: int, unknown: int, criteria: dict[str, Any]) -> Place:
     masks = _read_masks(criteria)
     is_doubtful = bool(yes & masks[REVIEW])
     status = Status.NEEDS_REVIEW if is_doubtful else Status.PENDING
-    auto = yes & masks[AUTO]
+    is_clear = _is_clear(yes, unknown, masks)
     if not yes & DECISION:
-        sample_type = Type.WRITE_GUARDIAN_DECISION if yes & WRITE else Type.ANNOTATED_TURN if criteria["turns"] else ""
-        if not sample_type:
-            return Place(LEAVE)
-        side = APPROVE if sample_type == Type.ANNOTATED_TURN and _is_clear(yes, unknown, auto, masks) else REVIEW_SIDE
-        return Place(side, sample_type, status)
+        if yes & WRITE:
+            return Place(REVIEW_SIDE, Type.WRITE_GUARDIAN_DECISION, status)
+        return Place(REVIEW_SIDE, Type.ANNOTATED_TURN, status, is_clear=is_clear) if criteria["turns"] else Place(LEAVE)
     if _is_negative(yes, masks[NEGATIVE]):
-        side = APPROVE if auto & BITS["hasConfirmedCorrection"] else REJECT
-        return Place(side, Type.MEMORY_GATE_NEGATIVE, status, is_negative=True)
+        is_confirmed = bool(yes & masks[AUTO] & BITS["hasConfirmedCorrection"])
+        return Place(REJECT, Type.MEMORY_GATE_NEGATIVE, status, is_negative=True, is_clear=is_confirmed)
     positive = masks[POSITIVE]
     if positive and yes & positive == positive:
-        side = APPROVE if _is_clear(yes, unknown, auto, masks) else REVIEW_SIDE
-        return Place(side, Type.MEMORY_GATE_POSITIVE, status)
+        side = REVIEW_SIDE if is_doubtful else APPROVE
+        return Place(side, Type.MEMORY_GATE_POSITIVE, status, is_clear=is_clear)
     rest = positive & ~BITS[DAYS]
     if positive & unknown & BITS[DAYS] and yes & BITS["wasWritten"] and yes & rest == rest:
         return Place(LEAVE, is_waiting=True)
@@ -78,10 +80,10 @@ def _is_negative(yes, mask):
     return bool(is_refused or yes & mask & ~(refused | proposed))
 
 
-def _is_clear(yes, unknown, auto, masks):
+def _is_clear(yes, unknown, masks):
     """Whether rules may approve it: a reason to, no doubt, and a scan that has seen the turn."""
     is_scanned = not unknown & BITS["containsSensitiveInfo"]
-    return bool(auto & ~BITS["hasConfirmedCorrection"]) and not yes & masks[REVIEW] and is_scanned
+    return bool(yes & masks[AUTO] & ~BITS["hasConfirmedCorrection"]) and not yes & masks[REVIEW] and is_scanned
 
 
 def _read_masks(criteria):

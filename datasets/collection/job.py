@@ -76,7 +76,7 @@ def is_needed() -> bool:
     if walk.find_due(days, clock.now_ms()).exists():
         return True
     agents = (name for name in Agent.objects.values_list("agent_id", flat=True) if databases.find_alias(name))
-    return any((walk.read_noted(name) or {}).get("file") != visits.read_state(name) for name in agents)
+    return any(not (noted := walk.read_noted(name)) or not visits.is_unchanged(name, noted) for name in agents)
 
 
 def _end_cancelled(params):

@@ -11,7 +11,7 @@ from django.db import DEFAULT_DB_ALIAS
 from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
 
-from agents import databases
+from agents import databases, visits
 from agents.models import Agent
 from ledger import consent
 from ledger.models import ConversationTurn, Session
@@ -135,13 +135,11 @@ class Collection:
     def read_batches(self, outside):
         """The turns to look at; those outside of the chosen time get their outcome at once."""
         since, until, session = (self.options.get(name) for name in ("since", "until", "session"))
-        if self.options.get("auto") and (noted := walk.read_noted(self.agent.agent_id)):
-            if noted["file"] != self.state["file"] and not walk.is_replaced(noted, self.state):
-                yield from walk.read_new(self.agent, noted, self.criteria[POSITIVE][DAYS], clock.now_ms())
-                return
-            if noted["file"] == self.state["file"]:
-                yield from walk.read_new(self.agent, self.state, self.criteria[POSITIVE][DAYS], clock.now_ms())
-                return
+        noted = walk.read_noted(self.agent.agent_id) if self.options.get("auto") else None
+        if noted and not walk.is_replaced(noted, self.state):
+            begin = self.state if visits.is_unchanged(self.agent.agent_id, noted) else noted
+            yield from walk.read_new(self.agent, begin, self.criteria[POSITIVE][DAYS], clock.now_ms())
+            return
         for limits in ({"until": since}, {"since": until}):
             if next(iter(limits.values())) is not None:
                 for turns in walk.read_turns(self.agent, session or "", **limits):
@@ -154,7 +152,9 @@ class Collection:
         early = self.find_early(turns)
         evidence = read_evidence(self.agent, [turn for turn in turns if turn.id not in early])
         candidates = {turn_id: build_candidate(row, self.criteria) for turn_id, row in evidence.items()}
-        new = [candidate for candidate in candidates.values() if self._is_new(candidate)]
+        stored = TurnOutcome.objects.filter(agent_id=self.agent.agent_id, turn_id__in=list(candidates))
+        before = {row.turn_id: row for row in stored.only("turn_id", "outcome", "run_id")}
+        new = [candidate for turn_id, candidate in candidates.items() if self._is_new(candidate, before.get(turn_id))]
         if new and not self.run.is_dry:
             sample_creation.create_samples(self.agent, new, by=self.run.started_by)
             sample_creation.compare_with_approved(new)
@@ -191,13 +191,15 @@ class Collection:
                 outcomes[turn.id] = Outcome.MACHINE if reason == INJECTED else Outcome.EXCLUDED
         return outcomes
 
-    def _is_new(self, candidate):
-        """Whether a candidate gets a sample; sets the outcome of one that does not."""
+    def _is_new(self, candidate, before):
+        """Whether a candidate gets a sample; sets the outcome of one that does not.
+
+        `before` is the outcome row of its turn, if any.
+        """
         place, samples = candidate.place, candidate.evidence.samples
         if samples:
             own = sample_creation.find_own_sample(candidate)
-            is_of_run = own is not None and own.created_at >= self.run.started_at - 1_000  # before this run was killed
-            candidate.outcome = Outcome.SAMPLE if is_of_run else Outcome.ALREADY
+            candidate.outcome = Outcome.SAMPLE if own and self._is_of_run(own, before) else Outcome.ALREADY
             if own is not None and not self.run.is_dry:
                 candidate.sample_id = own.id
                 sample_creation.revise_sample(self.agent, candidate, own)
@@ -210,6 +212,12 @@ class Collection:
         else:
             return True
         return False
+
+    def _is_of_run(self, sample, before):
+        """Whether this run created a sample before it was killed."""
+        if before is not None and before.outcome in (Outcome.SAMPLE, Outcome.ALREADY):
+            return before.run_id == self.run.id and before.outcome == Outcome.SAMPLE
+        return sample.created_at >= self.run.started_at - 1_000  # samples of a session have earlier milliseconds
 
     def _store(self, sql, rows):
         """Store the outcomes of turns, with the evidence of their samples."""

@@ -28,7 +28,7 @@ from ..models import DatasetSample, SampleClaim, SampleSignature, TurnOutcome
 from ..review import parts
 from ..review.parts import PartVerdict
 from ..sample_texts import GATE_TYPES
-from .classification import APPROVE, Place, Status, Type
+from .classification import Place, Status, Type
 from .criteria import BITS, CRITERIA, NO, UNKNOWN, YES, Answer, Answers, TurnEvidence
 
 BY_RULE = "rule"  # `annotated_by` of samples that a rule approved
@@ -190,7 +190,7 @@ def compare_with_approved(candidates: Iterable[Candidate]) -> None:
 
 def approve_by_rule(candidates: Iterable[Candidate]) -> int:
     """Approve new samples whose place says so; the only place where a rule approves. Returns their number."""
-    rows = {candidate.sample_id: candidate for candidate in candidates if candidate.place.side == APPROVE}
+    rows = {candidate.sample_id: candidate for candidate in candidates if candidate.place.is_clear}
     samples = DatasetSample.objects.filter(
         Q(annotation_status=Status.PENDING) | Q(sample_type=Type.MEMORY_GATE_NEGATIVE), id__in=rows, label_id=None
     )

@@ -20,9 +20,9 @@ OUTCOMES = {
 }
 SIDES = {"approve": _("Approve"), "review": _("Review"), "reject": _("Reject"), "leave": _("Leave")}
 SIDE_HELP = {
-    "approve": _("A rule may approve it, where that is on"),
-    "review": _("A sample that people judge"),
-    "reject": _("A sample of a wrong decision"),
+    "approve": _("A decision that counts as right"),
+    "review": _("A sample without an answer yet"),
+    "reject": _("A decision that counts as wrong"),
     "leave": _("No sample"),
 }
 ANSWERS = {"yes": _("Yes"), "no": _("No"), "unknown": _("Unknown"), "": _("off")}
