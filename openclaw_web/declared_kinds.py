@@ -87,6 +87,7 @@ PROBLEM_KINDS = {
     "unattributed": "guardian.problems.UNATTRIBUTED",
     "findings_behind": "findings.problems.BEHIND",
     "release_tainted": "datasets.releases.problems.RELEASE_TAINTED",
+    "approval_stopped": "datasets.spot_checks.problems.APPROVAL_STOPPED",
     "samples_waiting": "datasets.problems.SAMPLES_WAITING",
     "task_overdue": "automation.problems.OVERDUE",
     "task_failing": "automation.problems.FAILING",

@@ -17,6 +17,7 @@ from openclaw_web.errors import Refused
 from people.configuration import setting_values as configuration
 
 from ..models import CollectionRun
+from ..spot_checks import checks
 from . import runs, strategies, walk
 from .classification import DAYS
 from .criteria import POSITIVE
@@ -73,7 +74,7 @@ def is_needed() -> bool:
     if not configuration.is_on(runs.ENABLED):
         return False
     days = strategies.find_in_force().criteria[POSITIVE][DAYS]
-    if walk.find_due(days, clock.now_ms()).exists():
+    if walk.find_due(days, clock.now_ms()).exists() or checks.is_stop_due():
         return True
     agents = (name for name in Agent.objects.values_list("agent_id", flat=True) if databases.find_alias(name))
     return any(not (noted := walk.read_noted(name)) or not visits.is_unchanged(name, noted) for name in agents)

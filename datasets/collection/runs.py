@@ -25,6 +25,7 @@ from people.configuration import setting_values as configuration
 from .. import turn_facts
 from ..models import CollectionRun, TurnOutcome
 from ..sample_texts import INJECTED
+from ..spot_checks import checks
 from . import sample_creation, strategies, walk
 from .classification import DAYS, LEAVE, Type, apply_thresholds, classify
 from .criteria import POSITIVE, answer_all
@@ -81,6 +82,8 @@ def perform(run: CollectionRun, progress: Any) -> CollectionRun:
                 done += len(turns)
                 progress.update(done, None, _("Looking at turns of %(agent)s") % {"agent": agent.agent_id})
             collection.end()
+        if not run.is_dry:
+            checks.stop_if_due()
         end_run(run, outside)
     return run
 
@@ -160,8 +163,8 @@ class Collection:
             sample_creation.compare_with_approved(new)
             for candidate in new:
                 candidate.place = classify(candidate.answers.yes, candidate.answers.unknown, self.criteria)
-            if self.may_approve:
-                sample_creation.approve_by_rule(new)
+        if self.may_approve and not self.run.is_dry:
+            sample_creation.approve_by_rule(candidate for candidate in candidates.values() if candidate.sample_id)
         rows = [
             (turn, early[turn.id], None)
             if turn.id in early

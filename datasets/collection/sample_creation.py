@@ -28,6 +28,7 @@ from ..models import DatasetSample, SampleClaim, SampleSignature, TurnOutcome
 from ..review import parts
 from ..review.parts import PartVerdict
 from ..sample_texts import GATE_TYPES
+from ..spot_checks import checks
 from .classification import Place, Status, Type
 from .criteria import BITS, CRITERIA, NO, UNKNOWN, YES, Answer, Answers, TurnEvidence
 
@@ -189,13 +190,17 @@ def compare_with_approved(candidates: Iterable[Candidate]) -> None:
 
 
 def approve_by_rule(candidates: Iterable[Candidate]) -> int:
-    """Approve new samples whose place says so; the only place where a rule approves. Returns their number."""
+    """Approve samples whose place says so, and that people do not check; the only place where a rule approves.
+
+    Returns their number. A sample that was sent back to review is not approved again.
+    """
     rows = {candidate.sample_id: candidate for candidate in candidates if candidate.place.is_clear}
     samples = DatasetSample.objects.filter(
         Q(annotation_status=Status.PENDING) | Q(sample_type=Type.MEMORY_GATE_NEGATIVE), id__in=rows, label_id=None
-    )
+    ).exclude(annotated_by=BY_RULE)
     right = Q(sample_type=Type.MEMORY_GATE_POSITIVE)
     with transaction.atomic():
+        samples = samples.filter(id__in=checks.choose_approved(list(samples.only("id", *checks.SHAPE))))
         samples.filter(right).update(gate_label=parts.CORRECT)
         return samples.update(annotation_status=Status.AUTO_APPROVED, annotated_by=BY_RULE, annotated_at=clock.now_ms())
 

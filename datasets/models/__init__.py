@@ -19,3 +19,4 @@ from .samples import (
     SampleQuerySet,
     SampleSignature,
 )
+from .spot_checks import ApprovalStop, SpotCheck

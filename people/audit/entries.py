@@ -12,6 +12,9 @@ from . import details as audit_details
 STARTED = "_started"  # suffix of the name of a kind of job
 ACTIONS = {
     "activated": _("activated"),
+    "approval_resumed": _("let rules approve samples again, after"),
+    "approval_stop_undone": _("approved again what was sent to review by"),
+    "approval_stopped": _("stopped approval by rules:"),
     "artifact_removed": _("removed references to"),
     "artifacts_cleared": _("cleaned up the artifact store"),
     "bulk_labelled": _("reviewed in bulk"),

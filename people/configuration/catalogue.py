@@ -294,6 +294,10 @@ REVIEW = {
     "review.guide": text().with_words(
         _("Review guide"), _("Shown beside each sample in review: what a good reply is. Empty = no guide.")
     ),
+    "review.approvalErrorPercent": number(10, 1, 50, _("percent")).with_words(
+        _("Error of approval by rules"),
+        _("Rules stop approving samples when people disagree with more than this, or with 95% certainty may."),
+    ),
     "review.rejectReasons": lines(
         [f"{code}: {label}" for code, label in REJECT_REASONS.items()],
         _("a list of at most 9 different reasons such as wrong_fact: Wrong fact"),

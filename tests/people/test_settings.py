@@ -21,6 +21,7 @@ NUMBERS = {
     "memoryGate.windowSize": (0, 200),
     "retentionDays": (0, 36_500),
     "sampleScoring.tokensPerDay": (0, 1_000_000_000),
+    "review.approvalErrorPercent": (1, 50),
     "schedule.backupHours": (0, 8760),
     "schedule.collectMinutes": (0, 10_080),
     "schedule.drillDays": (0, 365),
