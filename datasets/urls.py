@@ -12,6 +12,7 @@ from .model_scores import views as score_views
 from .releases import benchmark_views, sample_views
 from .releases import views as release_views
 from .review import views as review_views
+from .spot_checks import views as check_views
 from .statistics import views as statistics_views
 from .write_samples import opinion_views
 
@@ -65,6 +66,8 @@ urlpatterns = [
     path("collection/start/", collection_views.collection_start, name="collection_start"),
     path("collection/what-if/", collection_views.what_if, name="what_if"),
     path("collection/what-if/save/", collection_views.what_if_save, name="what_if_save"),
+    path("collection/approval/resume/", check_views.approval_resume, name="approval_resume"),
+    path("collection/approval/undo/", check_views.approval_undo, name="approval_undo"),
     path("collection/<int:run_id>/", collection_views.collection_run, name="collection_run"),
     path("collection/<int:run_id>/<str:outcome>/", collection_views.collection_turns, name="collection_turns"),
     path(

@@ -71,6 +71,7 @@ ROUTERS = (
     "datasets.finding_values.api",
     "datasets.model_scores.api",
     "datasets.statistics.api",
+    "datasets.spot_checks.api",
     "datasets.quality.api",
     "overview.api",
     "problems.api",

@@ -15,6 +15,8 @@ from openclaw_web.pages.html import redirect_after_post, render_page
 from openclaw_web.pages.roles import needs
 
 from ..models import CollectionRun, CollectionStrategy, TurnOutcome
+from ..spot_checks.checks import read_state
+from ..spot_checks.problems import STOP_WORDS
 from . import job, runs, strategies, words
 from . import what_if as comparison
 from .classification import SIDES
@@ -132,6 +134,9 @@ def _render_runs(request, form, *, status=200):
         "strategy": in_force,
         "versions": CollectionStrategy.objects.order_by("-id")[:VERSIONS],
         "may_collect": request.user.has_role("labeller"),
+        "approval": read_state(),
+        "stop_words": STOP_WORDS,
+        "may_resume": request.user.has_role("admin"),
     }
     return render_page(request, "datasets/collection_list.html", context, status=status)
 

@@ -9,6 +9,13 @@ from problems.kinds import BY_COUNT, Finding, Kind, Link
 
 from ..models import ApprovalStop
 
+Reason = ApprovalStop.Reason
+STOP_WORDS = {
+    Reason.WRONG: gettext_lazy("People disagreed too often."),
+    Reason.UNCERTAIN: gettext_lazy("After 60 checks, the error may still be above the limit."),
+    Reason.WAITING: gettext_lazy("50 checks wait for a verdict."),
+}
+
 
 def check_stop() -> Iterable[Finding]:
     """Find the stop in force."""

@@ -49,7 +49,7 @@ ENTERED = {
     *("remediations", "remediation_steps"),
     *("episode_runs", "episode_policies", "episode_captures"),
     *("finding_verdicts", "dataset_samples", "sample_labels", "sample_claims", "sample_drafts"),
-    *("review_draws", "review_actions", "sample_score_calls"),
+    *("review_draws", "review_actions", "sample_score_calls", "spot_checks", "approval_stops"),
     *(
         "datasets",
         "dataset_versions",

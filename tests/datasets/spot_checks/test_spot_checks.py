@@ -6,11 +6,11 @@ from datasets.models import ApprovalStop, DatasetSample, SpotCheck
 from datasets.spot_checks import checks
 from datasets.spot_checks.problems import APPROVAL_STOPPED
 from openclaw_web import clock
-from openclaw_web.errors import Refused
 from people.models.bookkeeping import AuditEntry
 from tests.factories import SampleFactory
 
 pytestmark = pytest.mark.django_db
+PAGE, API = "/collection/", "/api/v1/collection/approval"
 AUTO = DatasetSample.Status.AUTO_APPROVED
 
 
@@ -120,14 +120,17 @@ def test_a_stop_is_undone_and_rules_begin_again(ada, as_admin):
         judge(as_admin, waiting()[:5], "rejected")
     stop = checks.stop_if_due()
     judge(as_admin, stop.returned[:1], "rejected")
-    assert checks.approve_again(by="root") == len(stop.returned) - 1
-    with pytest.raises(Refused):
-        checks.approve_again(by="root")
-    checks.resume_approval(by="root")
-    state = checks.read_state()
-    assert (state.stop, state.right, state.wrong, state.waiting) == (None, 0, 0, 0)
-    with pytest.raises(Refused):
-        checks.resume_approval(by="root")
+    page = as_admin.get(PAGE).text
+    assert "People disagreed too often." in page and "Let rules approve again" in page
+    answer = as_admin.post(f"{PAGE}approval/undo/", follow=True).text
+    assert f"{len(stop.returned) - 1} samples are approved again." in answer
+    assert "There is nothing to undo" in as_admin.post(f"{PAGE}approval/undo/", follow=True).text
+    assert as_admin.get(API).json()["stopped"] == "wrong"
+    state = as_admin.post(f"{API}/resume", {}, content_type="application/json").json()
+    assert (state["stopped"], state["right"], state["wrong"], state["waiting"]) == ("", 0, 0, 0)
+    assert as_admin.post(f"{API}/resume", {}, content_type="application/json").status_code == 409
+    assert as_admin.post(f"{API}/undo", {}, content_type="application/json").status_code == 409
+    as_admin.post(f"{PAGE}approval/resume/")
     actions = ["approval_stopped", "approval_stop_undone", "approval_resumed"]
     assert (
         list(AuditEntry.objects.filter(action__in=actions).order_by("id").values_list("action", flat=True)) == actions
