@@ -251,7 +251,7 @@ def find_repeated_answer(texts: TurnTexts) -> Answer:
         short, long = sorted((len(texts.reply), len(turn.reply)))
         if short < 12 or short < 0.8 * long:
             continue
-        own, before = _split_words(texts.reply), _split_words(turn.reply)
+        own, before = _read_words(texts), _read_words(turn)
         if len(own) < 4 or len(own & before) < 0.88 * len(own | before):
             continue
         question, other = _split_words(texts.question), _split_words(turn.question)
@@ -260,5 +260,11 @@ def find_repeated_answer(texts: TurnTexts) -> Answer:
     return NO
 
 
+def _read_words(turn):
+    if turn.words is None:
+        turn.words = _split_words(turn.reply)
+    return turn.words
+
+
 def _split_words(text):
-    return set(re.findall(r"[a-z0-9']+|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]", text.lower()))
+    return frozenset(re.findall(r"[a-z0-9']+|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]", text.lower()))

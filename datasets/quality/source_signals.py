@@ -11,8 +11,10 @@ from .signal import NO, UNKNOWN, Answer, build_yes
 from .turn_texts import TurnTexts
 
 DIGIT = re.compile(r"\d")
-SOURCE_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d+(?:\.\d+)?", re.ASCII)
-SCALED = re.compile(r"(\d[\d,]*(?:\.\d+)?)\s?(万|亿|千|百|k|m|bn|thousand|million|billion)(?![a-z])", re.IGNORECASE)
+SOURCE_NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?", re.ASCII)  # begins with one class, by which the search skips
+SCALED_NUMBER = re.compile(
+    r"(\d[\d,]*(?:\.\d+)?)(?:\s?(万|亿|千|百|[kKmM]|bn|thousand|million|billion)(?![A-Za-z]))?", re.ASCII
+)
 # Code, addresses, paths, versions, names with digits, and the numbers of lists: none of them is a claim.
 NO_CLAIM = re.compile(
     r"```.*?(?:```|\Z)|https?://\S+|\S*[\w.-]+/[\w.-]*[A-Za-z][\w./-]*|\d+(?:\.\d+){2,}|#\d+|\b[vV]\d[\d.]*|"
@@ -76,18 +78,19 @@ def find_number_without_source(texts: TurnTexts) -> Answer:
     claims = list(_read_claims(texts))
     if not claims:
         return NO
-    turns = [texts, *texts.earlier]
-    numbers = _read_turn_numbers(texts).union(EVERYDAY, *map(_read_turn_numbers, texts.earlier))
     today = datetime.fromtimestamp(texts.at / 1000, UTC)
-    numbers |= {today.year - 1, today.year, today.year + 1, today.day - 1, today.day, today.day + 1}
-    missing = [claim for claim in claims if claim.value not in numbers]
-    if not missing:
-        return NO
+    dates = {today.year - 1.0, today.year, today.year + 1.0, today.day - 1.0, today.day, today.day + 1.0}
+    numbers, missing = EVERYDAY | dates, claims
+    for turn in (texts, *reversed(texts.earlier)):  # most claims have their source in the turn itself
+        numbers |= _read_turn_numbers(turn)
+        missing = [claim for claim in missing if claim.value not in numbers]
+        if not missing:
+            return NO
     own = [number for source in sources for number in map(_parse, SOURCE_NUMBER.findall(source)[:MOST_OWN])]
     pool = sorted(numbers | _derive(sources, own, texts))
     if all(_is_in(claim, pool) or _is_converted(claim, own) or _is_share(claim, own) for claim in missing):
         return NO
-    return UNKNOWN if any(turn.is_partial or turn.is_closed for turn in turns) else build_yes(texts)
+    return UNKNOWN if _has_gaps(texts) else build_yes(texts)
 
 
 class Claim(NamedTuple):
@@ -126,11 +129,13 @@ def _read_turn_numbers(turn):
 def _read_numbers(text: str) -> set[float]:
     if not DIGIT.search(text):
         return set()
-    numbers = {float(number.replace(",", "")) for number in SOURCE_NUMBER.findall(text)}
-    if not text.isascii() or "," in text:  # a list without blanks has commas, too
-        numbers |= {float(part) for part in re.findall(r"\d+", text, re.ASCII) if len(part) < 16}
-    for digits, unit in SCALED.findall(text):
-        numbers.add(float(digits.replace(",", "")) * UNITS[unit.lower()])
+    numbers = set()
+    for digits, unit in SCALED_NUMBER.findall(text):
+        if unit:
+            numbers.add(_parse(digits) * UNITS[unit.lower()])
+        if "," in digits:  # thousands, or a list without blanks
+            numbers.update(float(part) for part in digits.split(",") if part)
+        numbers.add(_parse(digits))
     return numbers
 
 
@@ -251,13 +256,17 @@ def find_path_without_source(texts: TurnTexts) -> Answer:
     paths = [path for path in paths if path.rpartition("/")[2].lower() not in OWN_FILES and not DAILY.fullmatch(path)]
     if not paths:
         return NO
-    turns = [texts, *texts.earlier]
     if not texts.calls and not FILE_NAME.search(texts.question):
         return UNKNOWN
-    text = "\n".join(_list_named(turns)).casefold()
+    text = "\n".join(_list_named([texts, *texts.earlier])).casefold()
     if all(_is_named(path.casefold(), text) for path in paths):
         return NO
-    return UNKNOWN if any(turn.is_partial or turn.is_closed for turn in turns) else build_yes(texts)
+    return UNKNOWN if _has_gaps(texts) else build_yes(texts)
+
+
+def _has_gaps(texts):
+    """Whether a source was not read, or not completely."""
+    return any(turn.is_partial or turn.is_closed for turn in (texts, *texts.earlier))
 
 
 def _list_named(turns):

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from django.db.models import Count, Exists, F, OuterRef, Q
+from django.db.models import Count, F, IntegerField, OuterRef, Q, Subquery
+from django.db.models.lookups import GreaterThan
 
 from ..models import DatasetSample, TurnSignals
 from .all_signals import ALL_BITS, BY_NAME, SIGNALS
@@ -14,8 +15,10 @@ BUCKETS = 10
 
 def build_signal_condition(name: str) -> Q:
     """The samples whose turn answered yes to a signal."""
-    rows = TurnSignals.objects.alias(bit=F("yes").bitand(1 << BY_NAME[name].bit)).filter(bit__gt=0)
-    return Q(Exists(rows.filter(agent_id=OuterRef("agent_id"), turn_id=OuterRef("turn_id"))))
+    rows = TurnSignals.objects.filter(agent_id=OuterRef("agent_id"), turn_id=OuterRef("turn_id"))
+    bit = rows.values(bit=F("yes").bitand(1 << BY_NAME[name].bit))
+    # No EXISTS: SQLite may turn that into a join, and sort the list.
+    return Q(GreaterThan(Subquery(bit[:1], output_field=IntegerField()), 0))
 
 
 def summarise(agent_id: str = "") -> dict[str, Any]:

@@ -42,7 +42,9 @@ class TurnTexts:
     next_question: str | None = None
     is_partial: bool = False
     is_closed: bool = False
-    numbers: frozenset[float] | None = None  # of its sources, computed when a later reply needs them
+    # Computed when a later reply is compared with this turn: numbers of its sources, words of its reply.
+    numbers: frozenset[float] | None = None
+    words: frozenset[str] | None = None
 
     @property
     def previous(self) -> "TurnTexts | None":

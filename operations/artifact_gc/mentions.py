@@ -34,7 +34,7 @@ EVIDENCE_LABELS = ("guardian", "episodes")
 EVIDENCE_TABLES = ("memory_gate_decisions",)
 GLOBAL_LABELS = ("datasets",)
 GLOBAL_TABLES = ("cron_jobs", "cron_run_logs", "subagent_runs", "task_runs", "flow_runs")
-NO_TEXTS = frozenset({"sample_signatures", "benchmarks"})  # their bytes are numbers
+NO_TEXTS = frozenset({"sample_signatures", "benchmarks", "turn_signals", "signal_positions"})  # their bytes are numbers
 NOT_PACKED = frozenset({"raw"})  # bytes of a version, which has a text column too
 # Tables whose rows change after they were stored.
 CHANGED_IN_PLACE = frozenset(

@@ -24,7 +24,7 @@ BUDGET = re.compile(
     rf"({ALL_AGENTS}|[a-z0-9][a-z0-9_-]{{0,55}}): *([0-9]{{1,12}}(?:\.[0-9]{{1,6}})?) +({USD}|tokens) per (day|month)",
     re.ASCII,
 )
-WEIGHT = re.compile(r"([A-Za-z]{1,40}): *((?:0|1)(?:\.[0-9]{1,6})?)", re.ASCII)
+WEIGHT = re.compile(r"([A-Za-z]{1,40}): *(0(?:\.[0-9]{1,6})?|1(?:\.0{1,6})?)", re.ASCII)
 MAIL = re.compile(r"(?:[\w.+=-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,9})?", re.ASCII)
 SITE = re.compile(r"(?:https?://[\w.:\[\]-]{1,200}(?:/[\w./~-]{0,200})?)?", re.ASCII)
 QUIET = re.compile(r"((?:[01]\d|2[0-3]):[0-5]\d)-((?:[01]\d|2[0-3]):[0-5]\d)(?: (\S{1,100}))?", re.ASCII)

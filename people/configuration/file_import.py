@@ -168,7 +168,7 @@ def _flatten(values, prefix, deep):
     """
     for name, value in values.items():
         key = f"{prefix}{name}"[:MOST_NAME]  # otherwise each name below repeats a long name
-        if isinstance(value, dict) and key not in configuration.KEYS and deep:
+        if isinstance(value, dict) and key.removeprefix("config.") not in configuration.KEYS and deep:
             yield from _flatten(value, f"{key}.", deep - 1)
         else:
             yield key, value

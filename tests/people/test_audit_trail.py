@@ -94,6 +94,7 @@ NO_CONTENT = {
         task_list token_list user_list vfs_entry_list finding_list finding_rules dataset_list dataset_detail
         version_detail member_list version_difference sample_uses benchmark_list dataset_statistics search
         chain reach remediation remediation_detail score_plan
+        dataset_quality chain reach remediation remediation_detail
     """,
     "artifacts": "artifact_list",
     "automation": "background_list cron_list subagent_list",

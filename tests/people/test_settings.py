@@ -5,6 +5,7 @@ import pytest
 
 from people.configuration import catalogue
 from people.configuration import setting_values as configuration
+from people.configuration.catalogue import QUALITY_WEIGHTS
 from people.models.bookkeeping import AuditEntry
 from tests.people.settings_page import PAGE, SAVE, FormFields, read_form
 
@@ -30,6 +31,7 @@ NUMBERS = {
     "schedule.releaseCheckHours": (0, 720),
     "schedule.notifyMinutes": (0, 1440),
     "schedule.searchMinutes": (0, 10_080),
+    "schedule.signalMinutes": (0, 10_080),
     "schedule.signatureMinutes": (0, 10_080),
     "writeGuardian.handOverSeconds": (10, 3600),
     "writeGuardian.steps": (1, 50),
@@ -63,6 +65,17 @@ OTHERS = {
         [],
         ["ACME-[0-9]+", "token"],
         [[".*"], ["[a-z ]+"], ["("], *NO_TEXTS],
+    ),
+    "datasetCollection.qualityScoring.weights": (
+        QUALITY_WEIGHTS,
+        ["conversationClarity: 1", "decisionConfidence: 0", "factVerifiability: 0.000001"],
+        [
+            QUALITY_WEIGHTS[:2],
+            [*QUALITY_WEIGHTS, "tone: 1"],
+            [f"{line.partition(':')[0]}: 0" for line in QUALITY_WEIGHTS],
+            ["conversationClarity: 1.5", *QUALITY_WEIGHTS[1:]],
+            *NO_TEXTS,
+        ],
     ),
     "jsonlExport.schedule": ("0 0 * * *", "59 23 * * *", NO_TIMES),
     "llm.model": ("", "x" * 200, ["x" * 201, "two\nlines", 1, None]),

@@ -11,13 +11,14 @@ from jobs import automatic_tasks
 from jobs.models import JobRun
 from openclaw_web import clock
 from people.configuration import setting_values as configuration
-from people.configuration.catalogue import REDACT_PATTERNS
+from people.configuration.catalogue import QUALITY_WEIGHTS, REDACT_PATTERNS
 from people.models.bookkeeping import KeyValue
 
 SPEC = Path(__file__).parents[1] / "data" / "reflection-settings.json5"
 SECRET = "sk-fake-canary"
 TAKEN = {
     "datasetCollection.privacyFiltering.redactPatterns": REDACT_PATTERNS,
+    "datasetCollection.qualityScoring.weights": QUALITY_WEIGHTS,
     "retentionDays": 365,
     "jsonlExport.enabled": True,
     "jsonlExport.schedule": "0 0 * * *",
@@ -61,7 +62,7 @@ def test_the_configuration_of_the_spec_is_taken_word_for_word(import_text):
     assert status == 0 and read_settings() == TAKEN
     assert {row["key"]: row["value"] for row in receipt["settings"]} == TAKEN
     why = {entry["key"]: entry["why"] for entry in receipt["ignored"]}
-    assert receipt["ignored_count"] == len(why) == 27
+    assert receipt["ignored_count"] == len(why) == 24
     assert why["llm.apiKey"] == "secret" and "unknown" not in why.values()
     assert {name for name, reason in why.items() if reason == "elsewhere"} == {
         *(

@@ -34,6 +34,7 @@ NOT_KEEPING = {
     *("provenance_records", "memory_standings"),  # OpenClaw's records of memory files, and rows derived from them
     "episodic_events",  # have their texts; the artifacts that they mention keep their sessions
     *("findings", "finding_scans"),  # places in texts: the next scan removes those of a session that is gone
+    *("turn_signals", "signal_positions"),  # numbers: the next run removes those of a session that is gone
     *("dataset_members", "dataset_sides"),  # what a release had, for good
     "newest_sessions",  # the newest of each agent: derived rows that can be computed again
     "cron_run_logs",  # reports of OpenClaw's scheduler, which link to a session while it exists

@@ -52,7 +52,7 @@ def test_other_options_count_other_samples(samples):
     count = count_export(Options(format="alpaca", task="reply", **everything))
     assert (count.samples, count.excluded, count.histories) == (8, {"rejected": 1}, {})
     assert count_export(Options(format="sharegpt", task="reply", history="session")).rows == 1
-    assert count_export(Options(format="sharegpt", task="reply", min_quality=0.5)).excluded["low_quality"] == 4
+    assert count_export(Options(format="sharegpt", task="reply", min_quality=0.5)).excluded["no_score"] == 4
 
 
 @pytest.mark.parametrize("format_", ["sharegpt", "openai"])
