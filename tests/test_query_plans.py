@@ -103,7 +103,8 @@ SMALL = {
     "agent_summaries": "a row for each agent, sorted by any of its columns",
     "agents": "filters offer all of them",
     **dict.fromkeys(
-        ("behavior_corrections", "datasets", "dataset_versions", "benchmarks"), "people make them one by one"
+        ("behavior_corrections", "datasets", "dataset_versions", "benchmarks", "collection_strategies"),
+        "people make them one by one",
     ),
     "api_tokens": "people make them one by one",
     "collector_sources": "which folder each agent is from: an index of one row an agent",

@@ -22,6 +22,7 @@ LONGEST_VALUE = 300
 
 
 class StrategyOut(table_schema(CollectionStrategy)):
+    id: int
     criteria: dict[str, Any] = Field(description="switches and thresholds; groups are named as in the Reflection spec")
 
 
@@ -33,6 +34,7 @@ class StrategyIn(Body):
 
 
 class RunOut(table_schema(CollectionRun)):
+    id: int
     strategy: str = Field(description="name and version")
     options: dict[str, Any]
     turns: int

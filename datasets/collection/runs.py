@@ -132,6 +132,7 @@ class Collection:
     def __init__(self, criteria: dict[str, Any], agent: Agent, run: CollectionRun | None = None):
         self.criteria, self.agent, self.run = criteria, agent, run
         self.options = run.options if run else {}
+        self.is_complete = False
         self.state = walk.read_state(agent) if run else {}  # before the walk: what arrives later is for the next run
         self.may_approve = self.options.get("auto_approve", self.criteria["autoApprove"])
 
@@ -143,6 +144,7 @@ class Collection:
             begin = self.state if visits.is_unchanged(self.agent.agent_id, noted) else noted
             yield from walk.read_new(self.agent, begin, self.criteria[POSITIVE][DAYS], clock.now_ms())
             return
+        self.is_complete = True
         for limits in ({"until": since}, {"since": until}):
             if next(iter(limits.values())) is not None:
                 for turns in walk.read_turns(self.agent, session or "", **limits):
@@ -236,10 +238,13 @@ class Collection:
         bits = (answers[0], answers[1], candidate.evidence.score) if answers else (0, 0, None)
         return (*place, walk.compute_mark(turn), int(outcome), *bits, self.run.id)
 
-    def end(self):
-        """Note how far a run came that was about everything, so that the next automatic one goes on from there."""
-        if not self.run.is_dry and not self.options.keys() & {"session", "since", "until", "type"}:
-            walk.note(self.agent.agent_id, self.state)
+    def end(self) -> None:
+        """Note how far a run came that was about everything, and forget turns that are gone."""
+        if not self.options.keys() & {"session", "since", "until"}:
+            if self.is_complete:
+                TurnOutcome.objects.filter(agent_id=self.agent.agent_id).exclude(run_id=self.run.id).delete()
+            if not self.run.is_dry and "type" not in self.options:
+                walk.note(self.agent.agent_id, self.state)
 
 
 def build_candidate(evidence: Any, criteria: dict[str, Any]) -> Candidate:

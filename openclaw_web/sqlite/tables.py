@@ -39,6 +39,7 @@ DERIVED = {
     "memory_standings": "",
     **dict.fromkeys(("problems", "problem_checks"), ""),
     **dict.fromkeys(("sample_signatures", "sample_exchanges", "version_taints", "signal_positions"), ""),
+    "turn_outcomes": "",
 }
 # By people, programs and this site: nothing else has them.
 ENTERED = {
@@ -50,6 +51,7 @@ ENTERED = {
     *("episode_runs", "episode_policies", "episode_captures"),
     *("finding_verdicts", "dataset_samples", "sample_labels", "sample_claims", "sample_drafts"),
     *("review_draws", "review_actions", "sample_score_calls", "spot_checks", "approval_stops"),
+    *("collection_strategies", "collection_runs", "sample_evidence"),
     *(
         "datasets",
         "dataset_versions",

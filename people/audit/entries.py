@@ -39,6 +39,7 @@ ACTIONS = {
     "exported_flagged": _("exported personal data, or keys that nobody has judged, in"),
     "benchmark_added": _("added the benchmark"),
     "dataset_created": _("created the dataset"),
+    "strategy_saved": _("saved a version of the strategy"),
     "fetched": _("fetched more than usual of"),
     "finding_judged": _("judged"),
     "finding_transferred": _("kept the verdict for the new extent of"),
@@ -108,6 +109,7 @@ OBJECTS = {
     "bulk": _("samples"),
     "checkpoint": _("checkpoint"),
     "dataset": _("dataset"),
+    "strategy": _("strategy"),
     "decision": _("decision"),
     "episode": _("episode"),
     "export": _("export"),
@@ -196,6 +198,7 @@ LISTS = {
     "migration_run": "operations:doctor",
     "invitation": "people:invitation_list",
     "setting": "people:settings",
+    "strategy": "datasets:collection_list",
     "token": "people:token_list",
     "user": "people:user_list",
 }

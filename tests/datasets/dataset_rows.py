@@ -1,17 +1,24 @@
 """Adds any number of datasets, releases, members, benchmarks and found values."""
 
+import json
+
 from benchmarks.bulk_rows import T0, insert
+from datasets.collection.strategies import INITIAL
 from datasets.models import (
     Benchmark,
+    CollectionRun,
+    CollectionStrategy,
     Dataset,
     DatasetMember,
     DatasetVersion,
     FindingValue,
     FindingValueAgent,
+    TurnOutcome,
     VersionTaint,
 )
 from findings.models import Finding
 
+VALUES = {"notRolledBackWithinDays": 7, "minQualityScore": 0.7}
 DATASET, VERSION, VALUE = f"{0:026d}", f"{0:026d}", f"{0:032x}"
 
 
@@ -33,6 +40,7 @@ def fill_datasets(count, *, agent, db):
         created_by="'user1'",
         created_at=moment,
     )
+    fill_collection(count, agent)
     insert(
         "default",
         DatasetVersion,
@@ -129,3 +137,17 @@ def fill_datasets(count, *, agent, db):
 def _follow(model):
     """Ids after those that a demonstration has."""
     return f"i + 1 + (SELECT coalesce(max(id), 0) FROM {model._meta.db_table})"
+
+
+def fill_collection(count, agent):
+    """Insert `count` runs of one strategy, and turns that the first one looked at."""
+    moment = f"{T0} + i * 6000"
+    criteria = json.dumps(INITIAL | {"positiveCriteria": INITIAL["positiveCriteria"] | VALUES})
+    columns = {"name": "'default'", "created_by": "'user1'", "created_at": f"{T0}"}
+    insert("default", CollectionStrategy, 1, id="1", version="1", criteria_json=f"'{criteria}'", **columns)
+    run = {"strategy_id": "1", "state": "'finished'", "is_dry": "0", "options_json": "'{}'", "started_by": "'user1'"}
+    counts = f"""'{{"sample": {count}, "no_criterion": 1}}'"""
+    insert("default", CollectionRun, count, id="i + 1", counts_json=counts, started_at=moment, **run)
+    place = {"agent_id": f"'{agent}'", "session_id": "printf('%08d', i / 10)", "turn_number": "i % 10", "at": moment}
+    bits = {"outcome": "1", "yes": "(i % 64) | 131072", "unknown": "i % 7", "mark": "0", "run_id": "1"}
+    insert("default", TurnOutcome, count, id="i + 1", turn_id="'t' || i", score="(i % 100) / 100.0", **place, **bits)

@@ -56,7 +56,7 @@ ELSEWHERE = {
         review_keys_save review_label review_reason review_skip review_undo sample_label samples_bulk_label samples_make
         write_judge write_opinion_save writes_queue finding_judge finding_undo findings_scan sample_finding
         dataset_create dataset_release version_verify version_check version_anew version_compare benchmark_add
-        export_again model_scores_run
+        export_again model_scores_run collection_start what_if_save approval_resume approval_undo
     """,
     "episodes": "capture_set head_give_out policy_set redact_do retention_start verify_start",
     "gate": "own_gate_run own_gate_switch replay_continue replay_start",
@@ -93,8 +93,8 @@ NO_CONTENT = {
         retention_list review_progress session_list session_steps setting_list sign_in_list skipped_list subagent_list
         task_list token_list user_list vfs_entry_list finding_list finding_rules dataset_list dataset_detail
         version_detail member_list version_difference sample_uses benchmark_list dataset_statistics search
-        chain reach remediation remediation_detail score_plan
-        dataset_quality chain reach remediation remediation_detail
+        chain reach remediation remediation_detail score_plan dataset_quality
+        strategy_list run_list run_detail run_turns approval
     """,
     "artifacts": "artifact_list",
     "automation": "background_list cron_list subagent_list",
@@ -103,7 +103,7 @@ NO_CONTENT = {
         decision_verdict decision_verdicts export_list replay_verdicts review_keys review_waiting sample_list
         samples_bulk session_samples write_verdict write_verdicts finding_lag finding_list finding_texts statistics
         dataset_list dataset_detail version_detail version_of member_list taint_list difference_list benchmark_list
-        sample_uses write_uses model_scores
+        sample_uses write_uses model_scores collection_list collection_run collection_turns what_if turn_outcome
     """,
     "episodes": "event_list redaction_preview scope_list scope_retention scope_statistics",
     "gate": """

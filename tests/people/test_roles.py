@@ -58,7 +58,8 @@ READS = {
         /datasets/quality
         /datasets/{dataset_id} /datasets/{dataset_id}/versions/{number}
         /datasets/{dataset_id}/versions/{number}/members /datasets/{dataset_id}/versions/{number}/difference
-        /samples/{sample_id}/uses /benchmarks
+        /samples/{sample_id}/uses /benchmarks /collection/strategies /collection/runs /collection/runs/{run_id}
+        /collection/runs/{run_id}/turns
     """,
     "labeller": "/review/next /review/progress",
     "operator": """
@@ -141,6 +142,9 @@ OPERATIONS = {
     "POST /agents/{agent}/sessions/{session_id}/samples": ("labeller", {"turns": [1]}),
     "POST /benchmarks": ("labeller", {"name": "x", "text": "x"}),
     "POST /benchmarks/{benchmark_id}/report": ("labeller", {}),
+    "POST /collection/runs": ("labeller", {}),
+    "POST /collection/strategies": ("admin", {"changes": {}}),
+    "POST /collection/what-if": ("viewer", {"changes": {}}),
     "POST /datasets": ("labeller", {"name": "x"}),
     "POST /exports": ("labeller", {"name": "x", "format": "alpaca"}),
     "POST /exports/count": ("labeller", {"format": "alpaca"}),

@@ -14,6 +14,7 @@ KINDS, AT = "artifacts.flaggedKinds", "jsonlExport.schedule"
 # The lowest and highest value of each number. tests/test_docs.py compares defaults with docs/settings.md.
 NUMBERS = {
     "backup.keep": (0, 1000),
+    "datasetCollection.positiveCriteria.notRolledBackWithinDays": (0, 3650),
     "jobs.retentionDays": (0, 36_500),
     "jsonlExport.retentionDays": (1, 3650),
     "memoryGate.driftDecisions": (1, 1_000_000),
@@ -61,6 +62,7 @@ OTHERS = {
     "backup.folder": ("", "/mnt/my backups", NO_PATHS),
     "budget.limits": ([], ["all agents: 0.5 USD per month", "main: 1000 tokens per day"], NO_BUDGETS + NO_TEXTS),
     "collector.optedOutSenders": ([], ["alice", "+49 1"] * 500, NO_TEXTS),
+    "datasetCollection.positiveCriteria.minQualityScore": (0, 1, [1.1, -0.1, True, "0.5", None]),
     "datasetCollection.privacyFiltering.redactPatterns": (
         [],
         ["ACME-[0-9]+", "token"],

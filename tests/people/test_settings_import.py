@@ -17,6 +17,15 @@ from people.models.bookkeeping import KeyValue
 SPEC = Path(__file__).parents[1] / "data" / "reflection-settings.json5"
 SECRET = "sk-fake-canary"
 TAKEN = {
+    "datasetCollection.autoCollect": True,
+    "datasetCollection.enabled": True,
+    "datasetCollection.negativeCriteria.gateProposedWrite": True,
+    "datasetCollection.negativeCriteria.guardianRefused": True,
+    "datasetCollection.negativeCriteria.hasBehaviorCorrection": True,
+    "datasetCollection.positiveCriteria.minQualityScore": 0.7,
+    "datasetCollection.positiveCriteria.noUserObjection": True,
+    "datasetCollection.positiveCriteria.notRolledBackWithinDays": 7,
+    "datasetCollection.positiveCriteria.wasWritten": True,
     "datasetCollection.privacyFiltering.redactPatterns": REDACT_PATTERNS,
     "datasetCollection.qualityScoring.weights": QUALITY_WEIGHTS,
     "retentionDays": 365,

@@ -105,6 +105,11 @@ ROWS = (
     Page("datasets:write_opinion", "labeller", "opinions/{write}/?opinion=should_say", "Wrong: should say …", 36, ONE),
     apart("datasets:write_verdict", "viewer", "a part of a page; tests/datasets/kinds looks at it"),
     apart("datasets:write_verdicts", "viewer", VERDICTS),
+    Page("datasets:collection_list", "viewer", "/collection/", "Collecting", 10, ONE),
+    Page("datasets:collection_run", "viewer", "/collection/1/", "Run 1", 6, ONE),
+    Page("datasets:collection_turns", "viewer", "/collection/1/sample/", "Sample created", 6, ONE),
+    Page("datasets:what_if", "viewer", "/collection/what-if/", "What if", 8, ONE),
+    Page("datasets:turn_outcome", "viewer", "sessions/{session}/turns/1/outcome/", "Turn 1: ", 30, ONE),
     Page("datasets:benchmark_list", "viewer", "/benchmarks/", "Benchmarks", 8, PLAIN),
     Page("datasets:dataset_detail", "viewer", "/datasets/{dataset}/", "{dataset_name}", 12, ONE),
     Page("datasets:dataset_list", "viewer", "/datasets/", "Datasets", 11, PLAIN, on="datasets"),
@@ -280,6 +285,7 @@ FORMS = {
         datasets:samples_make datasets:finding_judge datasets:finding_undo datasets:sample_finding
         datasets:dataset_create datasets:dataset_release datasets:version_verify datasets:version_check
         datasets:version_compare datasets:benchmark_add datasets:export_again datasets:write_judge
+        datasets:collection_start
         datasets:write_opinion_save datasets:writes_queue
         guardian:correct_save jobs:job_cancel operations:checkpoint_make
     """,
@@ -295,7 +301,7 @@ FORMS = {
         problems:problem_close problems:problem_mute problems:problem_seen problems:problem_unmute
     """,
     "admin": """
-        collecting:folder_import datasets:version_anew
+        collecting:folder_import datasets:version_anew datasets:what_if_save
         artifacts:artifact_remove artifacts:artifact_verify episodes:capture_set episodes:policy_set
         episodes:retention_start gate:own_gate_switch guardian:own_guardian_switch
         operations:artifact_store_clear operations:backup_create operations:backup_drill operations:backup_verify

@@ -36,6 +36,7 @@ NOT_KEEPING = {
     *("findings", "finding_scans"),  # places in texts: the next scan removes those of a session that is gone
     *("turn_signals", "signal_positions"),  # numbers: the next run removes those of a session that is gone
     *("dataset_members", "dataset_sides"),  # what a release had, for good
+    "turn_outcomes",  # numbers about turns, which the next run about all turns removes
     "newest_sessions",  # the newest of each agent: derived rows that can be computed again
     "cron_run_logs",  # reports of OpenClaw's scheduler, which link to a session while it exists
 }
