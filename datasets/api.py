@@ -12,6 +12,7 @@ from openclaw_web.pages.roles import needs
 
 from . import services
 from .models import DatasetSample
+from .queues.blind import cover_hidden
 from .review import verdicts
 from .sample_list import SAMPLES
 from .schemas import LabelIn, MadeOut, SampleDetailOut, SampleOut, SampleQuery, SamplesIn
@@ -48,6 +49,7 @@ def sample_detail(request, response: HttpResponse, sample_id: str):
     """
     sample = get_object_or_404(DatasetSample, id=sample_id)
     response["ETag"] = f'"{compute_version(sample)}"'
+    cover_hidden([sample], request.user)
     return sample
 
 

@@ -23,6 +23,7 @@ from openclaw_web.pages.html import read_form
 from . import sample_order
 from .models import DatasetSample
 from .quality.summary import SIGNAL_CHOICES, build_signal_condition
+from .queues.blind import leave_out_hidden
 from .review.parts import read_reasons
 from .review.queues import WAITING, Queue
 from .sample_order import Filters
@@ -108,12 +109,12 @@ def read_sample_filter(line: str) -> SampleFilters:
     return SampleFilters(address).validate()
 
 
-def fits(_user, *, sort=SampleFilters.DEFAULT, **criteria) -> Listing:
-    """The samples that fit these criteria."""
+def fits(user, *, sort=SampleFilters.DEFAULT, **criteria) -> Listing:
+    """The samples that fit these criteria, without those whose verdicts this person may not know yet."""
     filters = Filters(**{name: criteria.get(name) or "" for name in Filters.NAMES})
     conditions = build_terms(criteria, COLUMNS, moment="created_at")
     order = get_order_columns(SampleFilters.ORDERS, sort)
-    listing = filters.listing(DatasetSample.objects.all(), conditions, order=order)
+    listing = filters.listing(leave_out_hidden(DatasetSample.objects.all(), user), conditions, order=order)
     return listing.narrow(build_signal_condition(criteria["signal"])) if criteria.get("signal") else listing
 
 

@@ -164,8 +164,10 @@ def find_next_waiting(sample: DatasetSample, filters: Filters) -> str | None:
 def read_history(sample: DatasetSample) -> QuerySet[SampleLabel]:
     """The last 50 verdicts on a sample, the newest first.
 
-    A reject and the reason that was given after it are one verdict: the row with the reason.
+    A reject and the reason that was given after it are one verdict: the row with the reason. A covered sample has none.
     """
+    if sample.is_covered:
+        return sample.labels.none()
     amended = sample.labels.filter(amends__isnull=False).values("amends")
     return sample.labels.exclude(id__in=amended).order_by("-labelled_at", "-id")[:50]
 

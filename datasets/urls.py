@@ -9,6 +9,7 @@ from .exports import views as export_views
 from .finding_values import views as finding_views
 from .kinds import views as kind_views
 from .model_scores import views as score_views
+from .queues import views as queue_views
 from .releases import benchmark_views, sample_views
 from .releases import views as release_views
 from .review import views as review_views
@@ -53,6 +54,11 @@ urlpatterns = [
     path("review/keys/", review_views.review_keys, name="review_keys"),
     path("review/keys/save/", review_views.review_keys_save, name="review_keys_save"),
     path("review/keys/reset/", review_views.review_keys_reset, name="review_keys_reset"),
+    path("review/queues/", queue_views.queue_list, name="queue_list"),
+    path("review/queues/create/", queue_views.queue_create, name="queue_create"),
+    path("review/queues/<str:queue_id>/", queue_views.queue_detail, name="queue_detail"),
+    path("review/queues/<str:queue_id>/change/", queue_views.queue_change, name="queue_change"),
+    path("review/queues/<str:queue_id>/extend/", queue_views.queue_extend, name="queue_extend"),
     re_path(r"^review/(?:(?P<queue>[^/]+)/)?$", review_views.review, name="review"),  # of everything, or of one queue
     path("samples/<str:sample_id>/finding/", finding_views.sample_finding, name="sample_finding"),
     path("findings/", finding_views.finding_list, name="finding_list"),

@@ -20,6 +20,7 @@ from .collection.page import build_evidence
 from .forms import TurnChoice, VerdictForm
 from .models import DatasetSample, TurnOutcome
 from .quality.page import build_signal_context
+from .queues.blind import cover_hidden, find_hidden_ids
 from .review import drafts, forms, verdicts
 from .sample_list import SAMPLES, SampleFilters
 from .words import describe_status
@@ -38,6 +39,7 @@ def sample_list(request):
 def sample_detail(request, sample_id):
     """One sample: its messages, the verdicts so far, and for labellers the next one."""
     sample = get_object_or_404(DatasetSample, id=sample_id)
+    cover_hidden([sample], request.user)
     return _render_sample(request, sample)
 
 
@@ -54,6 +56,7 @@ def sample_label(request, sample_id):
         except Refused as refused:  # on the page itself: what was typed must not be lost
             form.add_error(None, refused.sentence)
             sample.refresh_from_db()
+            cover_hidden([sample], request.user)
         else:
             return redirect_after_post(
                 request, _build_verdict_message(sample, filters), to=_find_next_address(sample, filters)
@@ -73,6 +76,10 @@ def session_samples(request, agent, session_id):
     samples = sample_order.find_by_turn(agent.agent_id, session_id, numbers)
     others = set(numbers) - {sample["turn_number"] for sample in samples}
     outcomes = TurnOutcome.objects.filter(agent_id=agent.agent_id, session_id=session_id, turn_number__in=others)
+    hidden = find_hidden_ids([sample["id"] for sample in samples], request.user)
+    for sample in samples:
+        if sample["id"] in hidden:
+            sample["annotation_status"] = DatasetSample.Status.PENDING
     return render(request, "datasets/session_samples.html", {"samples": samples, "outcomes": outcomes})
 
 

@@ -26,7 +26,7 @@ function call(node, what, body) {
 }
 
 function release(nodes) {
-  for (const node of nodes) call(node, "/release", { since: Number(node.dataset.claim) }).catch(() => {});
+  for (const node of nodes) call(node, `/release${node.dataset.renew || ""}`, { since: Number(node.dataset.claim) }).catch(() => {});
 }
 
 async function renew() {

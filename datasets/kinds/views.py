@@ -11,6 +11,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages.html import read_next_address, redirect_after_post, render_page
 
 from .. import evidence
+from ..queues.blind import cover_hidden
 from ..review import parts, undo
 from . import review_requests, verdict_service
 from .decision import DECISION
@@ -117,6 +118,7 @@ def _render_answer(request, kind, agent, row, form, *, sentence="", warning="", 
 
 def _render_verdict(request, kind, agent, row, form=None, *, sentence="", warning="", status=200):
     samples = kind.find_samples(agent, [row]).get(row.id, [])
+    cover_hidden(samples, request.user)
     judgment, own = read_verdict(kind, samples), find_own_sample(samples)
     context = {
         "agent": agent,
@@ -166,6 +168,7 @@ def _render_rows(request, kind, agent, rows, undone="", *, status=200):
 
 def _build_rows(request, kind, agent, rows):
     samples, may_label = kind.find_samples(agent, rows), request.user.has_role("labeller")
+    cover_hidden([sample for row_samples in samples.values() for sample in row_samples], request.user)
     judgeable, writes = kind.judgeable(rows), kind.writes(agent.db, [row.id for row in rows])
     return [
         {

@@ -7,6 +7,7 @@ from .exports import DatasetExport
 from .findings import FindingValue, FindingValueAgent, FindingVerdict
 from .model_scores import ScoreCall
 from .quality import SignalPosition, TurnSignals
+from .queues import Guideline, QueueItem, QueueSeat, ReviewQueue
 from .releases import Benchmark, Dataset, DatasetMember, DatasetVersion, ReleaseSeal, SessionSide, VersionTaint
 from .review import ReviewAction, ReviewDraw, SampleClaim, SampleDraft
 from .samples import (

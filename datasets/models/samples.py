@@ -119,6 +119,7 @@ class DatasetSample(models.Model):
     repeat_of = PlainText(null=True, help_text="the session that has its turn, of which this one is a copy", shown="")
 
     objects = SampleQuerySet.as_manager()
+    is_covered = False  # whether it is as before all verdicts, for a person who may not know them yet
 
     class Meta:
         db_table = "dataset_samples"
@@ -224,12 +225,24 @@ class SampleLabel(models.Model):
     amends = PlainText(
         null=True, help_text="id of the reject whose reason this row gives: both are one verdict", shown=""
     )
+    kind = OneOf(
+        null=True,
+        choices=[("verdict", "Verdict"), ("adjudication", "Adjudication")],
+        shown="api",
+        help_text="of a verdict in a review queue; null: of any other",
+    )
+    queue_id = PlainText(null=True, shown="api", help_text="the review queue it was given in; null: none")
+    guideline = Count(null=True, shown="api", help_text="number of the guideline's version in that queue")
+    seconds = Count(null=True, shown="api", help_text="time the person took for it")
+    answers_json = OperatorText(null=True, shown="", help_text="answers to the questions of the guideline, by name")
+    answers = JsonProperty("answers_json")
 
     class Meta:
         db_table = "sample_labels"
         indexes = [
             models.Index(fields=["sample", "labelled_at", "id"], name="idx_label_sample"),
             models.Index(fields=["bulk_id"], name="idx_label_bulk", condition=models.Q(bulk_id__isnull=False)),
+            models.Index(fields=["queue_id", "id"], name="idx_label_queue", condition=models.Q(queue_id__isnull=False)),
         ]
 
     def __str__(self):

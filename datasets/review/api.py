@@ -15,6 +15,8 @@ from openclaw_web.pages.roles import needs
 
 from ..forms import LONGEST_NOTES
 from ..models import DatasetSample
+from ..queues.queue_store import find_own_queue
+from ..queues.seats import SeatClaims
 from ..sample_order import Filters
 from ..schemas import ENDING, NO_NUL, PROMPTED_BY, Ending, LabelIn, PromptedBy, SampleDetailOut, SampleOut, Status, Type
 from . import bulk, claims, queues, undo, verdicts
@@ -50,6 +52,7 @@ class NextFilters(QueueFilters):
 
 class ClaimQuery(Schema):
     kind: Literal["sample", "value"] = Field("sample", description="`value`: the id is the hash of a found value")
+    review_queue: str | None = Field(None, max_length=40, description="the claim on its item in this review queue")
 
 
 class ClaimOut(Schema):
@@ -183,13 +186,21 @@ def review_verdict(request, filters: Query[QueueFilters], body: VerdictIn):
 def claim_renew(request, sample_id: str, query: Query[ClaimQuery]):
     """Renew the claim on a sample or found value; 409 if another reviewer has claimed it."""
     get_object_or_404(claims.TABLES[query.kind].objects.only("pk"), pk=sample_id)
+    if query.review_queue:
+        find_own_queue(request.user, query.review_queue)
+        return _build_claim(
+            SeatClaims(Queue(review_queue=query.review_queue)).renew(sample_id, by=request.user.username)
+        )
     return _build_claim(claims.renew(sample_id, by=request.user.username, kind=query.kind))
 
 
 @router.post("/review/claims/{sample_id}/release", ReleaseOut)
 @needs("labeller")
-def claim_release(request, sample_id: str, body: ReleaseIn):
+def claim_release(request, sample_id: str, query: Query[ClaimQuery], body: ReleaseIn):
     """Release a sample or found value."""
+    if query.review_queue:
+        desk = SeatClaims(Queue(review_queue=query.review_queue))
+        return {"released": desk.release(sample_id, by=request.user.username, since=body.since)}
     return {"released": claims.release(sample_id, by=request.user.username, since=body.since)}
 
 

@@ -16,9 +16,9 @@ from openclaw_web.errors import Refused
 from openclaw_web.sqlite import statements, write_queue
 
 from ..models import DatasetSample, FindingValue, SampleClaim
+from ..queues.waiting import LIFETIME_MS
 from . import queues
 
-LIFETIME_MS = 90_000
 MOST_HELD = 6  # of a kind by one person: what is on two screens, and what comes next there
 SAMPLE, VALUE = SampleClaim.Kind.SAMPLE.value, SampleClaim.Kind.VALUE.value
 TABLES = {SAMPLE: DatasetSample, VALUE: FindingValue}  # a claim is under the primary key of its row

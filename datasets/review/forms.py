@@ -11,6 +11,7 @@ from openclaw_web.pages.html import read_form
 from people.models.bookkeeping import KeyValue
 
 from ..forms import DRAFT_FIELDS, LONGEST_REPLY, normalise_text
+from ..queues.waiting import ORDERS
 from ..words import ENDING_WORDS, PROMPTED_WORDS, TYPE_WORDS
 from . import queues
 from .queues import Queue
@@ -117,6 +118,9 @@ class QueuePlace(forms.Form):
     prompted_by = forms.ChoiceField(required=False, choices=[("", ""), *PROMPTED_WORDS.items()])
     ending = forms.ChoiceField(required=False, choices=[("", ""), *ENDING_WORDS.items()])
     draw = forms.CharField(required=False, max_length=40)
+    review_queue = forms.CharField(required=False, max_length=40)
+    conflicts = forms.BooleanField(required=False)
+    order = forms.ChoiceField(required=False, choices=[("", ""), *((order, order) for order in ORDERS)])
     sample = forms.CharField(required=False, max_length=200)
     after = forms.CharField(required=False, max_length=200)
     before = forms.CharField(required=False, max_length=200)
@@ -125,10 +129,11 @@ class QueuePlace(forms.Form):
     def read_place(self, name=""):
         """The place. Raises Refused for one that cannot exist."""
         fields = read_form(self, _("The filters in this address are not valid. Start again from Review."))
-        chosen = {
-            name: fields[name] for name in ("agent", "type", "session", "skipped", "prompted_by", "ending", "draw")
-        }
-        queue = Queue(name or fields["queue"], **chosen)
+        names = (
+            *("agent", "type", "session", "skipped", "prompted_by", "ending", "draw"),
+            *("review_queue", "conflicts", "order"),
+        )
+        queue = Queue(name or fields["queue"], **{name: fields[name] for name in names})
         return Place(queue, fields["sample"], fields["after"], fields["before"], fields["ahead"])
 
 

@@ -12,6 +12,7 @@ from openclaw_web.pages import zones
 from openclaw_web.sqlite import dialect, statements
 
 from ..models import DatasetSample
+from ..queues.waiting import build_condition
 from ..sample_order import IS_CUT_OFF, build_ending_condition, parse_prompted_by
 from .actions import REMEMBERED
 
@@ -50,10 +51,15 @@ class Queue:
     prompted_by: str = ""  # this and the next as in sample_order.Filters
     ending: str = ""
     draw: str = ""  # the id of a draw: the samples of decisions that were drawn at random
+    review_queue: str = ""  # the id of a queue of several people: its items that wait for this person
+    conflicts: bool = False  # of such a queue: its conflicts
+    order: str = ""  # of such a queue: `newest`, or by value
 
     @property
     def statuses(self) -> list[str]:
         """The statuses of its samples."""
+        if self.review_queue:
+            return [""]  # of any status
         if self.name == NEEDS_REASON:
             return [DatasetSample.Status.APPROVED.value]
         return [self.name] if self.name else list(NAMES)
@@ -63,7 +69,7 @@ class Queue:
         """The filters in force, as they stand in an address."""
         names = [field.name for field in fields(self) if field.name != "name"]
         chosen = {name: getattr(self, name) for name in names if getattr(self, name)}
-        return chosen | ({"skipped": "1"} if self.skipped else {})
+        return chosen | {name: "1" for name in ("skipped", "conflicts") if chosen.get(name)}
 
     @property
     def query_of_filters(self) -> str:
@@ -84,15 +90,23 @@ class Queue:
         """The address of its page with its filters, and `sample`, `after` or `before`."""
         return self.path + _format_query(self.filters | more)
 
+    def ordered(self, order: str) -> str:
+        """The address of the same queue in another order."""
+        return replace(self, order=order).address()
+
     def without(self, name: str) -> str:
         """The address of the same queue with one filter less."""
-        return replace(self, **{name: False if name == "skipped" else ""}).address()
+        if name == "review_queue":
+            return Queue(self.name).address()
+        return replace(self, **{name: False if name in ("skipped", "conflicts") else ""}).address()
 
     def condition(self, status: str, *, by: str | None) -> tuple[str, list]:
         """SQL condition on `dataset_samples s` with its values, for one status of the queue.
 
         `by` is the person whose skipped samples are left out, or the only ones; None: skips do not count.
         """
+        if self.review_queue:
+            return self._build_item_condition(by)
         filters = {"agent_id": self.agent, "sample_type": self.type, "session_id": self.session}
         columns = {"annotation_status": status} | {name: value for name, value in filters.items() if value}
         if self.prompted_by:
@@ -113,6 +127,13 @@ class Queue:
             values.append(by)
         parts.append(f"NOT {REPEATED}")
         return " AND ".join(parts), values
+
+    def _build_item_condition(self, by):
+        if self.conflicts:
+            fits, values = "i.queue_id = %s AND i.state = 'conflict'", [self.review_queue]
+        else:
+            fits, values = build_condition(self.review_queue, by or "", skipped=self.skipped if by else None)
+        return f"s.id IN (SELECT i.sample_id FROM queue_items i WHERE {fits})", values  # noqa: S608 - our own words
 
     def _find_unindexed_columns(self):
         """Columns that SQLite must not choose an index for.

@@ -26,6 +26,7 @@ from ..evidence import read_fact
 from ..finding_values import sample_privacy
 from ..finding_values import verdicts as value_verdicts
 from ..models import DatasetSample, FindingVerdict, ReviewAction, SampleClaim, SampleLabel
+from ..queues import answers
 from ..words import STATUS_WORDS
 from . import drafts, verdicts
 from .actions import find_last_action
@@ -134,13 +135,21 @@ def _undo_verdict(action, by):
     label = SampleLabel.objects.get(id=action.label_id)
     if sample is None:
         return _("Your verdict cannot be undone: the sample was removed. Undo again for the previous action.")
-    if sample.label_id != label.id:
+    if label.queue_id and (problem := answers.withdraw(label, sample)):
+        return problem
+    if not label.queue_id and sample.label_id != label.id:
         return _(
             "Your verdict on %(name)s cannot be undone: %(who)s has reviewed the sample since. Undo again "
             "for the previous action."
         ) % {"name": describe_sample(sample), "who": sample.annotated_by or _("somebody")}
     drafts.restore_draft(label, by=action.actor)
-    _restore_samples([(sample, label)], by=by)
+    if sample.label_id == label.id:
+        _restore_samples([(sample, label)], by=by)
+    else:  # of a review queue whose other people have not answered
+        of_queue = {"queue_id": label.queue_id, "undoes": label.id, "label_id": str(ULID())}
+        now = verdicts.read_columns(sample)
+        verdicts.build_label(sample, now, by=by, at=clock.now_ms(), **of_queue).save(force_insert=True)
+    answers.close_again(label)
     audit.record(
         by, "label_undone", object_type="sample", object_id=sample.id, agent_id=sample.agent_id,
         status=label.status,

@@ -20,7 +20,7 @@ from ..dedup import signatures
 from ..finding_values import sample_privacy
 from ..forms import normalise_text
 from ..kinds import decision as decisions
-from ..models import DatasetSample, ReviewAction, SampleClaim, SampleLabel
+from ..models import DatasetSample, QueueSeat, ReviewAction, SampleClaim, SampleLabel
 from ..sample_texts import GATE_TYPES, WRITE
 from ..versions import compute_version
 from ..words import STATUS_WORDS
@@ -59,11 +59,15 @@ def give_reason(label_id: str, reason: str, *, by: str) -> DatasetSample:
         raise Refused(_("Choose a reason."))
     with write_queue.global_transaction():
         label = SampleLabel.objects.filter(id=label_id, labelled_by=by, status=REJECTED, bulk_id=None).first()
-        sample = label and DatasetSample.objects.filter(id=label.sample_id, label_id=label_id).defer("content").first()
-        if not label or not sample:
+        sample = label and DatasetSample.objects.filter(id=label.sample_id).defer("content").first()
+        seats = QueueSeat.objects.filter(label_id=label_id)
+        is_in_force = bool(sample and sample.label_id == label_id)
+        if not sample or not (is_in_force or seats.exists()):
             raise Refused(_("This verdict is no longer in force, so its reason was not saved."))
         sample.reject_reason, sample.label_id = code, str(ULID())
-        sample.save(update_fields=["reject_reason", "label_id"])
+        if is_in_force:
+            sample.save(update_fields=["reject_reason", "label_id"])
+        seats.update(label_id=sample.label_id)
         _amend_label(label, sample)
         audit.record(
             by, "reason_given", object_type="sample", object_id=sample.id, agent_id=sample.agent_id, reason=code
@@ -163,13 +167,7 @@ def add_verdict(
     if sample.held_by:
         raise Refused(claims.describe_holder(claims.Holder.from_claim(sample.held_by, sample.held_until, now)))
     before, shape = read_columns(sample), read_shape(sample)
-    if output is not None:
-        sample.output = _read_reply(sample, output)
-    _judge_parts(sample, gate, guardian)
-    sample.reject_reason = check_reason(reason, status)
-    sample.annotation_status = status
-    sample.annotated_by, sample.annotated_at, sample.annotation_notes = by, clock.now_ms(), notes or None
-    sample.label_id = str(ULID())
+    set_verdict(sample, status, by=by, output=output, notes=notes, gate=gate, guardian=guardian, reason=reason)
     _store_verdict(
         sample,
         before | ({} if read_shape(sample) == shape else shape) | ({FILED_CORRECTION: filed} if filed else {}),
@@ -181,6 +179,34 @@ def add_verdict(
         previous_status=before["annotation_status"],
     )  # fmt: skip
     return sample
+
+
+def set_verdict(
+    sample: DatasetSample,
+    status: str,
+    *,
+    by: str,
+    output: str | None = None,
+    notes: str = "",
+    gate: PartVerdict | None = None,
+    guardian: PartVerdict | None = None,
+    reason: str | None = None,
+) -> None:
+    """Set the columns of a verdict on a sample, which is not stored yet; the arguments are those of `add_verdict`."""
+    if output is not None:
+        sample.output = _read_reply(sample, output)
+    _judge_parts(sample, gate, guardian)
+    sample.reject_reason = check_reason(reason, status)
+    sample.annotation_status = status
+    sample.annotated_by, sample.annotated_at, sample.annotation_notes = by, clock.now_ms(), notes or None
+    sample.label_id = str(ULID())
+
+
+def store_columns(sample: DatasetSample, *, with_shape: bool) -> None:
+    """Store the columns that a verdict changes, with type and content where it changed these too."""
+    statements.run(DEFAULT_DB_ALIAS, UPDATE_COLUMNS, [*read_columns(sample).values(), sample.id])
+    if with_shape:
+        statements.run(DEFAULT_DB_ALIAS, UPDATE_SHAPE, [*read_shape(sample).values(), sample.id])
 
 
 def read_columns(sample: DatasetSample) -> dict[str, Any]:
@@ -202,8 +228,9 @@ def build_label(
     label_id: str | None = None,
     undoes: str | None = None,
     bulk_id: str | None = None,
+    **of_queue: Any,
 ) -> SampleLabel:
-    """The row of a verdict, or of its undoing, not stored yet."""
+    """The row of a verdict, or of its undoing, not stored yet; `of_queue` are the columns of one in a review queue."""
     return SampleLabel(
         id=label_id or sample.label_id,
         sample_id=sample.id,
@@ -221,13 +248,12 @@ def build_label(
         bulk_id=bulk_id,
         before=before,
         reason=sample.reject_reason,
+        **of_queue,
     )
 
 
 def _store_verdict(sample, before, by):
-    statements.run(DEFAULT_DB_ALIAS, UPDATE_COLUMNS, [*read_columns(sample).values(), sample.id])
-    if before.keys() & set(SHAPE_COLUMNS):
-        statements.run(DEFAULT_DB_ALIAS, UPDATE_SHAPE, [*read_shape(sample).values(), sample.id])
+    store_columns(sample, with_shape=bool(before.keys() & set(SHAPE_COLUMNS)))
     statements.run(DEFAULT_DB_ALIAS, LET_GO, [sample.id, by])
     rows.insert_row(build_label(sample, before, by=by, at=sample.annotated_at))
     store_action(

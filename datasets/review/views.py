@@ -21,6 +21,12 @@ from openclaw_web.pages.roles import needs
 from .. import sample_page
 from ..forms import BulkForm, VerdictForm
 from ..models import DatasetSample
+from ..queues.answers import answer_and_take_next
+from ..queues.blind import cover_hidden
+from ..queues.page import build_queue_context, read_answer
+from ..queues.queue_store import find_own_queue, list_queues
+from ..queues.seats import SeatClaims, describe_no_seat
+from ..queues.words import ORDER_WORDS
 from ..sample_list import SAMPLES, SampleFilters, build_rows
 from ..words import ENDING_WORDS, PROMPTED_WORDS, STATUS_WORDS, TYPE_WORDS, describe_status
 from . import bulk, claims, drafts, forms, parts, queues, undo, verdicts
@@ -35,7 +41,7 @@ def review(request, queue=""):
     """The sample of the address, else the next waiting one, claimed for this person."""
     if queue and queue not in forms.QUEUES:
         raise Http404
-    place = QueuePlace(request.GET).read_place(queue)
+    place = read_place(request, queue)
     claim, sample_id = _claim_sample(place, request.user.username)
     if place.is_ahead:
         if claim is None:
@@ -51,11 +57,15 @@ review.takes_agent = True  # its address has the filter `agent`, as that of a li
 @needs("labeller")
 def review_label(request):
     """Add a verdict and go on to the next sample."""
-    queue, form = QueuePlace(request.GET).read_place().queue, VerdictForm(request.POST, keys=_read_keys(request))
+    queue, form = read_place(request).queue, VerdictForm(request.POST, keys=_read_keys(request))
     sample_id, ahead, by = request.POST.get("sample", ""), request.POST.get("ahead", ""), request.user.username
-    if form.is_valid():
+    if form.is_valid() or (queue.conflicts and request.POST.get("chosen")):
         try:
-            sample, claim = verdicts.label_and_take_next(queue, sample_id, form.read_verdict(), by=by, ahead=ahead)
+            if queue.review_queue:
+                verdict = read_answer(request.POST, form)
+                sample, claim = answer_and_take_next(queue, sample_id, verdict, user=request.user, ahead=ahead)
+            else:
+                sample, claim = verdicts.label_and_take_next(queue, sample_id, form.read_verdict(), by=by, ahead=ahead)
         except verdicts.NoSuchSample as exc:
             raise Http404 from exc
         except Refused as refused:  # on the page itself: what was typed must not be lost
@@ -70,10 +80,16 @@ def review_label(request):
 @needs("labeller")
 def review_skip(request):
     """Skip a sample and go on to the next one."""
-    queue = QueuePlace(request.GET).read_place().queue
+    queue = read_place(request).queue
     sample = get_object_or_404(DatasetSample.objects.defer("content"), id=request.POST.get("sample", ""))
-    ahead = request.POST.get("ahead", "")
-    claim = verdicts.skip_and_take_next(queue, sample.id, by=request.user.username, ahead=ahead)
+    ahead, by = request.POST.get("ahead", ""), request.user.username
+    if queue.review_queue and not queue.conflicts:
+        verdicts.skip_sample(sample.id, by=by)
+        SeatClaims(queue).release(sample.id, by=by)
+        place = {"after": ahead or sample.id, "besides": (sample.id, ahead) if ahead else (sample.id,)}
+        claim = SeatClaims(queue).take_next(queue, by=by, **place)
+    else:
+        claim = verdicts.skip_and_take_next(queue, sample.id, by=by, ahead=ahead)
     return _render_next(request, queue, claim, ahead, _build_message(states.word("skipped"), sample, queue))
 
 
@@ -81,7 +97,7 @@ def review_skip(request):
 @needs("labeller")
 def review_undo(request):
     """Undo the last action, and show its sample again."""
-    queue = QueuePlace(request.GET).read_place().queue
+    queue = read_place(request).queue
     try:
         result = undo.undo(request.user.username)
     except Refused as refused:
@@ -96,7 +112,7 @@ def review_undo(request):
         )
     if result.sample_id is None:
         return _render_step(request, queue, {"message": message})
-    claim = claims.take(result.sample_id, by=request.user.username)
+    claim = _get_claims(queue).take(result.sample_id, by=request.user.username)
     return _render_page(request, queue, result.sample_id, claim, message=message)
 
 
@@ -104,7 +120,7 @@ def review_undo(request):
 @needs("labeller")
 def review_reason(request):
     """Store why the sample before was rejected; the one on the screen stays there."""
-    queue, chosen = QueuePlace(request.GET).read_place().queue, request.POST.get("reason", "")
+    queue, chosen = read_place(request).queue, request.POST.get("reason", "")
     try:
         sample = verdicts.give_reason(request.POST.get("label", ""), chosen, by=request.user.username)
     except Refused as refused:
@@ -161,17 +177,32 @@ def review_keys_reset(request):
     return redirect_after_post(request, _("The default keys are restored."), to=reverse("datasets:review_keys"))
 
 
+def read_place(request, name=""):
+    """The place of an address. Raises Http404 or PermissionDenied for a review queue that this person may not use."""
+    place = QueuePlace(request.GET).read_place(name)
+    if place.queue.review_queue:
+        queue = place.queue
+        request.review_queue = find_own_queue(request.user, queue.review_queue, to_adjudicate=queue.conflicts)
+    return place
+
+
+def _get_claims(queue):
+    """The claims of a queue: on items of a queue of several people, else on samples."""
+    return SeatClaims(queue) if queue.review_queue and not queue.conflicts else claims
+
+
 def _claim_sample(place, by):
     """The claim, if others do not hold it, and the id of the sample to show."""
+    desk = _get_claims(place.queue)
     if place.sample:
-        return claims.take(place.sample, by=by), place.sample
+        return desk.take(place.sample, by=by), place.sample
     neighbour_id = place.after or place.before
     if neighbour_id and not place.is_ahead:
-        claims.release(neighbour_id, by=by)
+        desk.release(neighbour_id, by=by)
     besides = (neighbour_id,) if place.is_ahead else ()
-    claim = claims.take_next(place.queue, by=by, after=place.after, before=place.before, besides=besides)
+    claim = desk.take_next(place.queue, by=by, after=place.after, before=place.before, besides=besides)
     if claim is None and place.before:  # it was the first one, so the page stays at it
-        return claims.take(place.before, by=by), place.before
+        return desk.take(place.before, by=by), place.before
     return claim, claim.sample_id if claim else None
 
 
@@ -204,7 +235,8 @@ def _render_step(request, queue, content, *, status=200):
     by = request.user.username
     numbers = queues.read_progress(queue, by)
     context = {
-        **dict.fromkeys(("message", "is_warning", "reason_form", "rest", "shown")),
+        **dict.fromkeys(("message", "is_warning", "reason_form", "rest", "shown", "item")),
+        "orders": ORDER_WORDS,
         "queue": queue,
         "names": forms.QUEUES if queue.name == queues.NEEDS_REASON or numbers.has_unexplained else queues.NAMES,
         "agents": Agent.objects.order_by("agent_id").values_list("agent_id", flat=True),  # read by whole pages only
@@ -218,6 +250,8 @@ def _render_step(request, queue, content, *, status=200):
         "proposals": proposals.read_counts() if request.user.has_role("operator") else {},
         "keys": _read_keys(request),
         "reason_keys": forms.find_free_keys(_read_keys(request)),
+        "review_queue": getattr(request, "review_queue", None),
+        "my_queues": [] if queue.review_queue else list_queues(request.user),
         **content,
     }
     response = render_page(request, "datasets/review.html", context, partial="review_step", status=status)
@@ -227,17 +261,25 @@ def _render_step(request, queue, content, *, status=200):
 def _build_sample_context(request, queue, sample_id, claim, form=None):
     sample = get_object_or_404(DatasetSample, id=sample_id)
     request.opened = ("sample", sample.id)  # for the audit log: the address need not name it
-    by = request.user.username
-    other = None if claim else claims.find_holder(sample.id, besides=by)
+    by, is_of_several = request.user.username, bool(queue.review_queue and not queue.conflicts)
+    other = None if claim or is_of_several else claims.find_holder(sample.id, besides=by)
+    of_queue = build_queue_context(request.review_queue, sample, queue, request.user) if queue.review_queue else {}
+    cover_hidden([sample], request.user)
     typed = drafts.find_drafts(sample.id, by=by)
     form = form or sample_page.build_form(sample, typed, _read_keys(request))
     address = queue.address(sample=sample.id)
     sample_context = sample_page.build_sample_context(sample, form, may_label=True, typed=typed)
     sample_context |= sample_page.build_evidence_context(sample, back=address, holds=not other)
+    claim = claim or (None if other else _get_claims(queue).take(sample.id, by=by))
+    if is_of_several:
+        held = "" if claim else describe_no_seat(queue.review_queue, sample.id, by)
+    else:
+        held = claims.describe_holder(other) if other else _describe_reviewed(sample, by)
     return {
         "shown": sample_context,
-        "claim": claim or (None if other else claims.take(sample.id, by=by)),
-        "held": claims.describe_holder(other) if other else _describe_reviewed(sample, by),
+        "claim": claim,
+        "held": held,
+        **of_queue,
         "address": address,
         "next_address": queue.address(after=sample.id),
         "previous_address": queue.address(before=sample.id),
@@ -283,6 +325,7 @@ def _build_message(verdict, sample, queue):
 def review_draft(request):
     """Store the typed fields; answer with the reply and its changes so far."""
     sample = get_object_or_404(DatasetSample, id=request.POST.get("sample", ""))
+    cover_hidden([sample], request.user)
     form = DraftForm(request.POST)
     typed, place = form.read_fields(), form.cleaned_data
     initial = VerdictForm.build_initial(sample)
@@ -296,7 +339,7 @@ def review_draft(request):
 @needs("labeller")
 def review_discard(request):
     """Discard this person's drafts of a sample, and show it again."""
-    queue, sample_id = QueuePlace(request.GET).read_place().queue, request.POST.get("sample", "")
+    queue, sample_id = read_place(request).queue, request.POST.get("sample", "")
     drafts.discard(sample_id, by=request.user.username)
     return redirect_after_post(
         request, _("Your draft was discarded."), to=read_next_address(request, queue.address(sample=sample_id))

@@ -114,7 +114,7 @@ ROOMS = (
         pgettext_lazy("entry of the menu", "Training"),
         "academic-cap",
         (
-            (Page("datasets:review", _("Queue"), "labeller"),),
+            (Page("datasets:review", _("Queue"), "labeller"), Page("datasets:queue_list", _("Queues"), "labeller")),
             (
                 Page("datasets:sample_list", _("Samples")),
                 Page("datasets:statistics", _("Statistics")),

@@ -52,6 +52,7 @@ ENTERED = {
     *("finding_verdicts", "dataset_samples", "sample_labels", "sample_claims", "sample_drafts"),
     *("review_draws", "review_actions", "sample_score_calls", "spot_checks", "approval_stops"),
     *("collection_strategies", "collection_runs", "sample_evidence"),
+    *("review_queues", "guidelines", "queue_items", "queue_seats"),
     *(
         "datasets",
         "dataset_versions",

@@ -242,5 +242,5 @@ def test_the_number_of_queries_does_not_grow(as_reviewer, django_assert_max_num_
         page = as_reviewer.get(PAGES[0])
         # session, user, the sample; begin, what it began with (3), how many others, update or create (4), commit;
         # values that people added
-        with django_assert_max_num_queries(14):
+        with django_assert_max_num_queries(15):
             type_fields(as_reviewer, page, output=f"better {count}")

@@ -1,0 +1,1 @@
+"""Review by several people: queues, blind verdicts, conflicts and agreement (docs/review.md)."""

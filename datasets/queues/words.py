@@ -1,0 +1,20 @@
+"""Texts of the interface about review queues."""
+
+from django.utils.translation import gettext_lazy as _
+
+from ..models import QueueItem
+
+REASON_WORDS = {
+    QueueItem.Reason.CONFLICT: _("Earlier verdicts differ"),
+    QueueItem.Reason.SCORE: _("Low or middle score"),
+    QueueItem.Reason.RARE: _("Rare type"),
+    QueueItem.Reason.TWINS: _("Others have the same words"),
+    QueueItem.Reason.NEW: _("New"),
+}
+STATE_WORDS = {
+    QueueItem.State.OPEN: _("Open"),
+    QueueItem.State.DONE: _("Done"),
+    QueueItem.State.CONFLICT: _("Conflict"),
+    QueueItem.State.ADJUDICATED: _("Decided"),
+}
+ORDER_WORDS = {"value": _("By value"), "newest": _("Newest first")}
