@@ -57,6 +57,7 @@ urlpatterns = [
     path("review/queues/", queue_views.queue_list, name="queue_list"),
     path("review/queues/create/", queue_views.queue_create, name="queue_create"),
     path("review/queues/<str:queue_id>/", queue_views.queue_detail, name="queue_detail"),
+    path("review/queues/<str:queue_id>/agreement/", queue_views.queue_agreement, name="queue_agreement"),
     path("review/queues/<str:queue_id>/change/", queue_views.queue_change, name="queue_change"),
     path("review/queues/<str:queue_id>/extend/", queue_views.queue_extend, name="queue_extend"),
     re_path(r"^review/(?:(?P<queue>[^/]+)/)?$", review_views.review, name="review"),  # of everything, or of one queue

@@ -66,6 +66,7 @@ ROUTERS = (
     "guardian.runner.api",
     "episodes.api",
     "datasets.review.api",
+    "datasets.queues.api",
     "datasets.api",
     "datasets.kinds.api",
     "datasets.finding_values.api",

@@ -256,7 +256,7 @@ def _set_columns(sample, label):
 
 
 def _judge_twins(item, label):
-    """Give the waiting samples of the same words the same verdict, as one bulk action with one undo of its own."""
+    """Give the waiting samples of the same words the same verdict, as a bulk action with its own undo."""
     held = claims.find_claims_in_force().exclude(claimed_by=label.labelled_by).values("sample_id")
     twins = DatasetSample.objects.filter(id__in=item.twins, annotation_status__in=WAITING).exclude(id__in=held)
     if label.status in DatasetSample.APPROVED:

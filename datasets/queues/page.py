@@ -30,20 +30,21 @@ def build_queue_context(queue: ReviewQueue, sample: DatasetSample, place: Queue,
         context["reason"] = REASON_WORDS[item.reason]
     if place.conflicts and item and item.state == QueueItem.State.CONFLICT:
         labels = SampleLabel.objects.filter(id__in=seats.values("label_id")).order_by("id")
-        context["rivals"] = [build_rival(label, sample) for label in labels]
+        own = normalise_text(sample.body.get("agentReply") or "")
+        for label in labels:
+            changes = word_diff.compare_words(own, label.output) if label.output is not None else []
+            context["rivals"].append(describe_rival(label) | {"changes": changes})
     return context
 
 
-def build_rival(label: SampleLabel, sample: DatasetSample) -> dict[str, Any]:
+def describe_rival(label: SampleLabel) -> dict[str, Any]:
     """One of the verdicts of a conflict, without its author."""
-    own = normalise_text(sample.body.get("agentReply") or "")
     return {
         "id": label.id,
         "status": label.status,
         "reason": label.reason,
         "notes": label.notes,
         "output": label.output,
-        "changes": word_diff.compare_words(own, label.output) if label.output is not None else [],
         "gate_label": label.gate_label,
         "gate": parse_corrected(label.gate_corrected_output),
         "guardian_label": label.guardian_label,

@@ -14,8 +14,9 @@ from openclaw_web.pages.roles import needs
 
 from ..models import ReviewQueue
 from . import queue_items, queue_store
+from .agreement_report import build_report
 from .forms import QueueChangeForm, QueueForm, StateForm
-from .words import STATE_WORDS
+from .words import MEASURE_WORDS, PART_NAMES, STATE_WORDS
 
 
 @require_safe
@@ -51,6 +52,15 @@ def queue_detail(request, queue_id):
     ):
         raise PermissionDenied
     return _render_queue(request, queue, QueueChangeForm.from_queue(queue))
+
+
+@require_safe
+@needs("operator")
+def queue_agreement(request, queue_id):
+    """How far the reviewers of a queue agree, and how often they gave a known verdict."""
+    queue = get_object_or_404(ReviewQueue, id=queue_id)
+    context = {"queue": queue, "report": build_report(queue), "parts": PART_NAMES, "names": MEASURE_WORDS}
+    return render_page(request, "datasets/queue_agreement.html", context)
 
 
 @require_POST

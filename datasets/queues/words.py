@@ -18,3 +18,12 @@ STATE_WORDS = {
     QueueItem.State.ADJUDICATED: _("Decided"),
 }
 ORDER_WORDS = {"value": _("By value"), "newest": _("Newest first")}
+PART_NAMES = {"status": _("Status"), "gate_label": _("Memory gate"), "guardian_label": _("Write guardian")}
+MEASURE_WORDS = {
+    "percent": _("Agreement"),
+    "alpha": _("Alpha"),
+    "ac1": _("AC1"),
+    "positive": _("On approved"),
+    "negative": _("On others"),
+    "kappa": _("Kappa"),
+}

@@ -15,6 +15,7 @@ from openclaw_web.pages.roles import needs
 
 from ..forms import LONGEST_NOTES
 from ..models import DatasetSample
+from ..queues.blind import cover_hidden
 from ..queues.queue_store import find_own_queue
 from ..queues.seats import SeatClaims
 from ..sample_order import Filters
@@ -246,7 +247,9 @@ def _build_next(request, claim):
     if claim is None:
         return {"sample": None, "claim": None}
     request.opened = ("sample", claim.sample_id)  # for the audit log: the address does not name it
-    return {"sample": get_object_or_404(DatasetSample, id=claim.sample_id), "claim": _build_claim(claim)}
+    sample = get_object_or_404(DatasetSample, id=claim.sample_id)
+    cover_hidden([sample], request.user)
+    return {"sample": sample, "claim": _build_claim(claim)}
 
 
 def _build_claim(claim):

@@ -1,7 +1,7 @@
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from datasets.verbs import collect, findings, judge, quality, releases, score
+from datasets.verbs import collect, findings, judge, quality, releases, review, score
 from datasets.verbs import export as export_of_samples
 from datasets.verbs import find as find_samples
 from datasets.verbs import stats as stats_of_samples
@@ -59,6 +59,8 @@ class Command(Group):
                 "list": find_samples,
                 "approve": judge.ApproveVerb(),
                 "reject": judge.RejectVerb(),
+                "review": review.ReviewVerb(),
+                "agreement": review.AgreementVerb(),
                 "export": export_of_samples,
                 "stats": stats_of_samples,
                 "quality": quality,
