@@ -172,6 +172,7 @@ def _build_tabs(form):
         "tabs": tabs,
         "tabs_label": _("Status"),
         "export_href": f"{reverse('datasets:export_list')}?{query}#new",
+        "coverage_href": f"{reverse('datasets:dataset_coverage')}?{query}",
         "dataset_href": f"{reverse('datasets:dataset_list')}?{query}#new",
         "review_href": queue.address() if filters.status in ("", *WAITING) else "",
         "unqueued": [form.fields[name].label for name in form.chosen if name not in ("status", *QUEUED)],

@@ -180,6 +180,7 @@ class ExportSample:
     is_gate_wrong: bool = False  # judged to be wrong, without a correction
     quality_score: float | None = None
     is_approved: bool = False
+    judged_by: str = ""  # person or rule; empty: nobody yet
     stored: dict[str, Any] | None = None  # its row, for the formats of stored samples
     traits: frozenset[str] = frozenset()
     write: WriteRequest | None = None  # the request to write_guardian, of a sample that is a write
@@ -187,7 +188,8 @@ class ExportSample:
     said_guardian: WriteAnswer | None = None  # what it answered, where `guardian` is the correction of it
     is_guardian_wrong: bool = False  # judged to be wrong, without a correction
     misfit: str = ""  # why the content of the correction is not that of its file
-    is_duplicate: bool = False  # the export has another sample that says the same
+    left_out: str = ""  # why the plan of the export leaves it out, such as a duplicate; empty: it does not
+    weight: float = 1.0  # 1 / the samples of its session in the plan
     judged_texts: Pair | None = None  # the user's text and the agent's reply before redaction
     redact_message: Callable[[str], str] = str  # for the messages before the turn, when a format looks at them
 

@@ -4,6 +4,7 @@ import openclaw_web.pages.converters  # noqa: F401 - <anything:>
 
 from . import views
 from .collection import views as collection_views
+from .coverage import views as coverage_views
 from .decision_samples import views as decision_views
 from .exports import views as export_views
 from .finding_values import views as finding_views
@@ -84,6 +85,9 @@ urlpatterns = [
     ),
     path("datasets/", release_views.dataset_list, name="dataset_list"),
     path("datasets/create/", release_views.dataset_create, name="dataset_create"),
+    path("datasets/coverage/", coverage_views.dataset_coverage, name="dataset_coverage"),
+    path("datasets/coverage/next/", coverage_views.dataset_next, name="dataset_next"),
+    path("datasets/coverage/next/queue/", coverage_views.next_queue, name="next_queue"),
     path("datasets/of/<str:version_id>/", release_views.version_of, name="version_of"),
     path("datasets/<str:dataset_id>/", release_views.dataset_detail, name="dataset_detail"),
     path("datasets/<str:dataset_id>/release/", release_views.dataset_release, name="dataset_release"),

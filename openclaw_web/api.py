@@ -78,6 +78,7 @@ ROUTERS = (
     "problems.api",
     "jobs.api",
     "datasets.exports.api",
+    "datasets.coverage.api",  # before datasets.releases: the name of a dataset is no `coverage`
     "datasets.releases.api",
     "datasets.collection.api",
     "operations.chain.api",

@@ -158,6 +158,7 @@ RIGHT_WRITES = "datasets.kinds.write.find_right_ids"  # of an agent, by verdicts
 ARTIFACT_CALLS = "ledger.outputs.calls.find_calls"  # the calls that artifacts came from
 TAKEN_BACK = "datasets.kinds.taken_back.send_to_review"  # the sample of a write that was rolled back
 MEMORY_SUMS = "overview.memory_sums.refresh_alias"  # counts writes to memory again when some were recorded
+USAGE_BY_MONTH = "overview.activity.read_usage_by_month"  # cost and tokens of agents
 CHANGED_ROWS = "findings.rescan.note"  # has rows scanned again whose texts changed
 FINDING_SUMMARY = "datasets.finding_values.summary.refresh"  # counts values again after findings were stored
 FINDING_VERDICTS = "datasets.finding_values.verdict_transfer.transfer"  # keeps verdicts on values that rules mark anew

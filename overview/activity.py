@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from django.db.models import QuerySet, Sum
+from django.db.models.functions import Substr
 from django.urls import reverse
 from django.utils.translation import gettext_lazy
 
@@ -231,6 +232,16 @@ def sum_rows(rows: Iterable[AgentRow]) -> RangeSums:
     for row in rows:
         total.sums.add(row.sums.sums)
     return total
+
+
+def read_usage_by_month(agent_ids: Iterable[str]) -> list[tuple[str, str, float | None, int, int]]:
+    """Agent, month, cost, tokens and unpriced tokens of all days of some agents.
+
+    USAGE_BY_MONTH of the settings names this function.
+    """
+    days = AgentDailyStat.objects.filter(agent_id__in=list(agent_ids)).order_by()
+    months = days.values_list("agent_id", Substr("date", 1, 7))
+    return list(months.annotate(cost=Sum("cost_usd"), tokens=Sum("total_tokens"), unpriced=Sum("unpriced_tokens")))
 
 
 def sort_rows(rows: list[AgentRow], order: str) -> list[AgentRow]:

@@ -23,15 +23,19 @@ LONG_COLUMN = "signature__numbers"
 STATUSES = {DatasetSample.Status.APPROVED: 0, DatasetSample.Status.AUTO_APPROVED: 1}
 NO_TURN = 2**53  # of a decision without a turn: of what is alike, a sample with a turn comes first
 Row = tuple[Any, ...]
+ToolReader = Callable[[list[Row]], list[tuple[str, ...]]]  # the tools of samples of one agent
 MAX_UINT64 = 2**64 - 1
+MOST_TOOL_SETS = 10_000  # others count as no tools
 
 
 class Features:
     """Columns with one number for each sample, in the order of the samples' places."""
 
-    def __init__(self, numbers: SignatureFile, fixed: FixedSides | None = None):
+    def __init__(self, numbers: SignatureFile, fixed: FixedSides | None = None, read_tools: ToolReader | None = None):
         self.numbers = numbers
         self.fixed = fixed
+        self.read_tools = read_tools
+        self.tool_sets: dict[tuple[str, ...], int] = {(): 0}
         self.session_count = 0
         self._columns = {
             name: array(kind)
@@ -47,6 +51,7 @@ class Features:
                 "quality": "d",
                 "has_numbers": "B",
                 "is_new": "B",  # with fixed sides: whether the sample is in no earlier release; else empty
+                "tools": "I",  # the number of the tools of its turn; empty without `read_tools`
                 "fixed": "b",  # with fixed sides: that of the session, or NO_SIDE; one for each session
             }.items()
         }
@@ -75,6 +80,8 @@ class Features:
         self._extend("pair", map(_first_number, made_from))
         self._extend("words", map(_first_number, words))
         self.numbers.add(numbers)
+        if self.read_tools:
+            self._extend("tools", map(self._number_tools, self.read_tools(rows)))
 
     def column(self, name: str) -> "array[Any]":
         """A column: one number for each sample; in `name`, for each session."""
@@ -105,6 +112,10 @@ class Features:
 
     def _extend(self, name, values):
         self._columns[name].extend(values)
+
+    def _number_tools(self, names):
+        known = self.tool_sets
+        return known.setdefault(names, len(known)) if len(known) < MOST_TOOL_SETS else known.get(names, 0)
 
     def _number_session(self, *place):
         if place != self._place:

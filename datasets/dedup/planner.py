@@ -15,11 +15,12 @@ from openclaw_web.sqlite import statements
 from ..models import DatasetSample
 from ..sample_texts import read_sample
 from . import clusters, signatures
+from .caps import NO_CAPS, Caps, apply_caps, read_row_tools
 from .features import MAX_UINT64, Features, Row, mix_bits, read_features
 from .fixed_sides import NO_SIDE, FixedSides, SetSides
 from .places import find_buckets, sort_places
 from .signature_file import SignatureFile
-from .split_plan import DUPLICATE, ONE, SHORT, SplitPlan
+from .split_plan import ONE, SHORT, SplitPlan
 from .texts import build_grams, compute_identity, split_words
 
 
@@ -76,6 +77,7 @@ def build_split_plan(
     shares: Sequence[float],
     report_progress: Callable[[int], None],
     fixed: FixedSides | None = None,
+    caps: Caps = NO_CAPS,
 ) -> SplitPlan:
     """Compare samples, and decide which are kept and which side each session is on.
 
@@ -83,14 +85,14 @@ def build_split_plan(
     similar; KEEP keeps all, and puts their sessions on the same side. Sessions with one id share a side, whichever
     agents have them. `shares` are those of the sides, together 1. `folder` needs space for 768 bytes a sample. `fixed`:
     sessions that have a side keep it, and of similar samples on different sides one is kept, first that of an earlier
-    release.
+    release. `caps` leave out more; a cap on duplicates replaces the choice of `duplicates`.
     """
     numbers = SignatureFile(folder)
     try:
-        features = Features(numbers, fixed)
+        features = Features(numbers, fixed, read_row_tools if caps.tool else None)
         read_features(batches, features, report_progress)
         texts = _TextReader(features)
-        groups = (_KeepOne if duplicates == ONE else _KeepAll)(features, texts)
+        groups = (_KeepSome if caps.twins else _KeepOne if duplicates == ONE else _KeepAll)(features, texts)
         # Join in `groups` the samples with the same words, then those with nearly the same.
         order, has_numbers = features.rank_places(), features.column("has_numbers")
         is_first = bytearray(b"\x01") * len(order)
@@ -102,7 +104,7 @@ def build_split_plan(
         clusters.join_similar(features.numbers, order, texts.grams_of, groups)
     finally:
         numbers.close()
-    return _build_plan(features, groups, seed, shares)
+    return _build_plan(features, groups, seed, shares, apply_caps(caps, features, groups))
 
 
 class _GroupBase:
@@ -142,6 +144,10 @@ class _KeepOne(_GroupBase):
         # For each sample a better one; following them leads to one that is kept.
         self.winners = array("I", range(len(features)))
 
+    def joins(self, place: int) -> bool:
+        """Whether a sample that is left out connects its session with that of the better one."""
+        return self.texts.is_long(place)
+
     def is_worth(self, place: int, other: int) -> bool:
         return bool(self.is_kept[place] and self.is_kept[other])
 
@@ -152,7 +158,7 @@ class _KeepOne(_GroupBase):
         for other in others:
             self.is_kept[other] = False
             self.winners[other] = place
-            if self.set_of(other) != self.set_of(place) and self.may_join(place, other) and self.texts.is_long(other):
+            if self.set_of(other) != self.set_of(place) and self.may_join(place, other) and self.joins(other):
                 self.join_sessions(place, other)
 
     def teachers(self) -> "array[int]":
@@ -162,6 +168,13 @@ class _KeepOne(_GroupBase):
                 winner = self.winners[winner]
             self.winners[place] = winner
         return self.winners
+
+
+class _KeepSome(_KeepOne):
+    """Groups samples as _KeepOne does, with all their sessions on one side: a cap keeps more than one of them."""
+
+    def joins(self, place: int) -> bool:
+        return True
 
 
 class _KeepAll(_GroupBase):
@@ -289,7 +302,7 @@ def _choose_sides(groups, order, weights, shares):
     return sides
 
 
-def _build_plan(features, groups, seed, shares):
+def _build_plan(features, groups, seed, shares, reasons):
     sessions, pairs, keys = (features.column(name) for name in ("session", "pair", "key"))
     smallest_keys = array("Q", [MAX_UINT64]) * features.session_count
     seed_number = int.from_bytes(hashlib.sha256(seed.encode(errors="surrogatepass")).digest()[:8])
@@ -305,8 +318,9 @@ def _build_plan(features, groups, seed, shares):
         sides[of_set] = side
     fates = bytearray(sides[groups.sets.find_set(session)] for session in sessions)
     taught, taught_on = find_taught(features.column("words"), bytes(fates[place] for place in groups.teachers()))
-    for place, is_kept in enumerate(groups.is_kept):
-        fates[place] += 0 if is_kept else DUPLICATE
+    for place, reason in enumerate(reasons):
+        fates[place] += reason
+    sizes = Counter(compress(sessions, groups.is_kept))
     order = sort_places(range(len(keys)), keys.__getitem__)
     return SplitPlan(
         array("q", (keys[place] for place in order)),
@@ -315,6 +329,7 @@ def _build_plan(features, groups, seed, shares):
         taught_on,
         samples=sum(groups.is_kept),
         largest_set=max(weights.values(), default=0),
+        session_sizes=array("I", (sizes[sessions[place]] for place in order)),
     )
 
 

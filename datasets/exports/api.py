@@ -24,7 +24,7 @@ from .export_count import count_export
 from .export_list import EXPORTS, ExportFilters
 from .exports import download_zip
 from .jobs import start_export, start_verify
-from .options import INCLUDED, LONGEST_NAME, LONGEST_SEED, Options, check_download, read_options
+from .options import INCLUDED, LONGEST_NAME, LONGEST_SEED, MOST_CAP, Options, check_download, read_options
 
 FormatName = Literal[tuple(DatasetExport.Format.values)]
 Kind = Literal[INCLUDED]
@@ -70,6 +70,13 @@ class SampleOptions(Body):
         description="filters of the list of samples in one line, such as `agent:main by:ann from:2026-11-01`; only "
         "samples that fit are used",
     )
+    max_per_session: int | None = Field(None, ge=1, le=MOST_CAP, description="the best samples of each session")
+    max_per_tool: int | None = Field(
+        None, ge=1, le=MOST_CAP, description="of the turns that called a tool; for each tool"
+    )
+    max_per_twins: int | None = Field(
+        None, ge=1, le=MOST_CAP, description="of samples that say the same, or nearly; replaces `duplicates`"
+    )
 
 
 class ExportIn(SampleOptions):
@@ -108,6 +115,9 @@ class ExportIn(SampleOptions):
         "the store holds for the moment of the turn, with a first line that says so",
     )
     include_pii: bool = Field(False, description="personal data stays as it is; admins only")
+    weights: bool = Field(
+        False, description="raw, csv and parquet: a column `weight`, 1 / the samples of the session in the export"
+    )
     release: str | None = Field(None, max_length=26, description="id of a release: exactly its members, on their sides")
 
 

@@ -4,6 +4,7 @@ It is always in English: the same samples and options give the same file.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -13,7 +14,7 @@ from django.utils import translation
 
 from openclaw_web import amounts
 
-from ..models import DatasetVersion, ReleaseSeal
+from ..models import JUDGED_BY, JUDGES, DatasetVersion, ReleaseSeal
 from . import words
 from .files import CHECKSUM_FILE, FileFacts
 from .options import find_unused_choices
@@ -39,6 +40,7 @@ UNLEARNED = {
     "openai": "Replies with `weight` 0 are not to be learned: nobody approved them. A program that does not read "
     "`weight` learns them",
 }
+JUDGED = "judged by a person: {person:,}, by a rule: {rule:,}"
 RULES = "Written by openclaw-web {version} under rules {rules}, profile `{profile}`."
 
 
@@ -116,6 +118,7 @@ def _release(release):
     yield from (_escape(text) for text in (release["description"], release["notes"]) if text)
     sides = ", ".join(f"{side} {count:,}" for side, count in release["sides"].items())
     yield f"{amounts.format_amount('samples', release['members'])}: {sides}. The side of a session never changes"
+    yield JUDGED.format(**release["judged"])
     if release["follows"]:
         changes = ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in release["difference"].items())
         yield f"compared with release {release['follows']:,}: {changes}"
@@ -130,6 +133,7 @@ def _rows(written, counts):
     samples, approved = counts["samples"], counts["approved"]
     approval = f"{approved:,} of them approved" if approved else "none of them approved"
     yield f"{amounts.format_amount('samples', samples)}, {'all approved' if approved == samples else approval}"
+    yield JUDGED.format(person=counts["judged_by_person"], rule=counts["judged_by_rule"])
     yield amounts.format_amount("sessions", counts["sessions"])
 
 
@@ -282,6 +286,9 @@ def read_release(version_id: str) -> dict[str, Any]:
     """
     version = DatasetVersion.objects.select_related("dataset").get(id=version_id)
     counts, difference = version.counts, version.counts.get("difference") or {}
+    judged = Counter[str]()
+    for status, count in counts.get("statuses", {}).items():
+        judged[JUDGES.get(status, "")] += count
     return {
         "id": version.id,
         "dataset": version.dataset.name,
@@ -290,6 +297,7 @@ def read_release(version_id: str) -> dict[str, Any]:
         "notes": version.notes,
         "members": version.member_count,
         "sides": counts.get("sides", {}),
+        "judged": {name: judged[name] for name in JUDGED_BY},
         "checksum": version.checksum,
         "seal": ReleaseSeal.objects.values_list("sha256", flat=True).get(version=version),
         "rules": version.rules,

@@ -69,4 +69,3 @@ NOT_CHECKED = "not_checked"
 NOT_APPROVED, AFTER_GAP, BEYOND_ROW, SAME_TURN = "not_approved", "after_gap", "beyond_row", "same_turn"
 # Without the tool results that it uses, a reply would teach to make results up.
 RESTS_ON_TOOLS = "rests_on_tools"
-DUPLICATE = "duplicate"

@@ -22,7 +22,7 @@ from ..json_texts import clean_value, dump_json, encode_value
 from ..markers import TokenNumbers, has_marker
 from .changes import CHARACTERS_REPLACED, FORMULAS_MARKED, LONG_CELLS, Changes
 from .exchanges import EIGHTHS, Conversation, estimate_weight
-from .formats import GIVEN_COLUMNS, JUDGEMENT_COLUMNS, PLACE_COLUMNS
+from .formats import GIVEN_COLUMNS, JUDGEMENT_COLUMNS, PLACE_COLUMNS, WEIGHT
 from .prompt_columns import EMPTY
 
 Row = dict[str, Any]
@@ -96,7 +96,7 @@ def _encode_shared(text: str) -> tuple[bytes, str, bool]:
     return encode_value(text)
 
 
-ABOUT = frozenset((*PLACE_COLUMNS, *JUDGEMENT_COLUMNS, *GIVEN_COLUMNS, "control_tokens", "label"))
+ABOUT = frozenset((*PLACE_COLUMNS, *JUDGEMENT_COLUMNS, *GIVEN_COLUMNS, "control_tokens", "label", WEIGHT))
 NO_LIST = "[]"
 ABOVE = (2_048, 4_096, 8_192)  # tokens: usual lengths that training tools cut rows to
 

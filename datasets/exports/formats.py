@@ -202,6 +202,7 @@ def _read_column(name, value):
         return value
 
 
+WEIGHT, WEIGHTED = "weight", ("raw", "csv", "parquet")  # a last column by choice, and the formats that can have it
 STORED_COLUMNS = (
     *("sample_type", "created_at", "annotation_status", "annotated_at", "annotation_notes"),
     *("prompted_by", "reply_stop", "collection_strategy"),

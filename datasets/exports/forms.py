@@ -11,10 +11,11 @@ from ..models import Benchmark, DatasetVersion
 from ..sample_list import SampleFilters, read_sample_filter
 from ..words import TYPE_WORDS
 from .histories import EDITED
-from .options import BY_SESSION, LONGEST_NAME, LONGEST_SEED, TAUGHT_BY, build_name
+from .options import BY_SESSION, CAPS, LONGEST_NAME, LONGEST_SEED, MOST_CAP, TAUGHT_BY, build_name
 from .trainers import READS
 from .turns import KEEP, LIST
 from .words import (
+    CAP_WORDS,
     DUPLICATE_WORDS,
     FORMAT_WORDS,
     HISTORY_WORDS,
@@ -34,6 +35,13 @@ class ShareField(forms.FloatField):
 
     def __init__(self, **options):
         super().__init__(min_value=0, max_value=1, widget=forms.NumberInput(attrs={"step": "0.05"}), **options)
+
+
+class CapField(forms.IntegerField):
+    """The most samples of something."""
+
+    def __init__(self, name, help_text):
+        super().__init__(label=CAP_WORDS[name], help_text=help_text, min_value=1, max_value=MOST_CAP, required=False)
 
 
 class SampleForm(forms.Form):
@@ -90,6 +98,9 @@ class SampleForm(forms.Form):
         help_text=_("Samples that say the same, or nearly. None is on both sides of the split."),
     )
     min_quality = ShareField(label=_("Minimum quality"), required=False)
+    max_per_session = CapField("max_per_session", _("The best stay. Empty = no limit."))
+    max_per_tool = CapField("max_per_tool", _("Samples of turns that called it. The best stay. Empty = no limit."))
+    max_per_twins = CapField("max_per_twins", _("In place of the choice of duplicates. Empty = as chosen there."))
     benchmark = forms.ChoiceField(
         label=_("Without the samples in a benchmark"),
         required=False,
@@ -103,7 +114,7 @@ class SampleForm(forms.Form):
         help_text=_("Each is left out otherwise. With keys and passwords, only admins can download the files."),
     )
     DEFAULTS = {"validation_split": 0.0, "duplicates": ONE, "split_by": BY_SESSION}
-    OPTIONAL = ("split_day", "benchmark")
+    OPTIONAL = ("split_day", "benchmark", *CAPS)
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, auto_id="new_%s", **kwargs)  # beside the boxes of the list's filters
@@ -199,6 +210,11 @@ class ExportForm(SampleForm):
         help_text=_(
             "Its members on their sides. Agent, approval, quality, split and duplicates are those of its dataset."
         ),
+    )
+    weights = forms.BooleanField(
+        label=_("Weight of each row"),
+        required=False,
+        help_text=_("For raw samples, CSV and Parquet: 1 divided by the samples of the session in the export."),
     )
     include_pii = forms.BooleanField(
         label=_("Leave personal data as it is"),

@@ -11,7 +11,7 @@ from typing import Any
 from ..markers import cut_before_marker
 from ..sample_texts import INTERRUPTED, ExportSample, Pair
 from . import changes
-from .changes import AFTER_GAP, BEYOND_ROW, DUPLICATE, NO_CHANGES, NOT_APPROVED, RESTS_ON_TOOLS, SAME_TURN, Changes
+from .changes import AFTER_GAP, BEYOND_ROW, NO_CHANGES, NOT_APPROVED, RESTS_ON_TOOLS, SAME_TURN, Changes
 from .dialects import AGENT, USER, Dialect, build_answer
 from .exchanges import Exchange
 from .turns import Turn, is_judged, split_turns
@@ -72,7 +72,7 @@ def build_conversations(
         while turn and (turn.number or 0) < (sample.turn_number or 0):
             walk.leave(turn)
             turn = next(turns, None)
-        if sample.is_duplicate:
+        if sample.left_out:
             yield walk.passed(sample)
         elif turn and is_judged(turn, sample):
             is_open = joins and turn.is_interrupted
@@ -136,9 +136,9 @@ class EditedHistory:
         yield self._build_conversation(sample, own, self.latest)
 
     def passed(self, sample: ExportSample) -> SampleConversation:
-        """The result for a duplicate; its turn is not taught again before other replies."""
+        """The result for a duplicate or a sample over a cap; its turn is not taught before other replies."""
         self.duplicate = sample.turn_number
-        return SampleConversation(sample, None, left_out=DUPLICATE)
+        return SampleConversation(sample, None, left_out=sample.left_out)
 
     def rebuilt(self, sample: ExportSample) -> SampleConversation:
         """The conversation of a sample whose turn is not on the branch.

@@ -22,6 +22,7 @@ from ..sample_texts import CHANGED, INJECTED, INTERRUPTED, UNKNOWN_ENVELOPE, UNR
 from . import changes, histories, turns
 from .changes import OPEN_FINDINGS, RESTS_ON_TOOLS
 from .files import is_installed
+from .formats import WEIGHTED
 from .rows import UNEXPLAINED, Shape
 from .turns import LIST, PARALLEL
 
@@ -124,6 +125,10 @@ class Options:
     split_day: str | None = None  # 2026-11-27: with BY_TIME, sessions that ended before this day are for training
     benchmark: str | None = None  # id of a Benchmark: rows with more than half of their grams in it are left out
     sample_filter: str = ""  # filters of the list of samples in one line, as that page spells them
+    max_per_session: int | None = None  # the most samples of a session, a tool, and those that say the same: dedup.caps
+    max_per_tool: int | None = None
+    max_per_twins: int | None = None
+    weights: bool = False  # a column with 1 / the samples of the session, in WEIGHTED formats
 
     def __post_init__(self):
         if self.sample_types in (None, BY_TASK):
@@ -174,6 +179,8 @@ class Options:
         return {_to_stored_name(name): getattr(self, name) for name in CHOICES}
 
 
+CAPS = ("max_per_session", "max_per_tool", "max_per_twins")
+MOST_CAP = 1_000_000
 NO_CHOICES = {"format", "task", "sample_types"}  # columns of an export's row
 CHOICES = tuple(field.name for field in fields(Options) if field.name not in NO_CHOICES)
 
@@ -186,6 +193,7 @@ def find_unused_choices(kind: str, task: str) -> set[str]:
         "tool_calls": shape.has_history or (kind, task) == (FORMATS.ALPACA, TASKS.REPLY),
         "parallel_calls": shape.has_history,
         "rebuild_system": shape.has_history,
+        "weights": kind in WEIGHTED,
     }
     return {name for name, is_used in used.items() if not is_used}
 
@@ -254,6 +262,8 @@ def check_options(options: Options) -> None:
         read_sample_filter(options.sample_filter)
     if options.min_quality is not None and not 0 <= options.min_quality <= 1:
         raise Refused(_("The minimum quality must be a number from 0 to 1, such as 0.6."))
+    if any(getattr(options, name) is not None and not 1 <= getattr(options, name) <= MOST_CAP for name in CAPS):
+        raise Refused(_("A maximum of samples must be from 1 to %(most)s.") % {"most": f"{MOST_CAP:,}"})
     if len(options.seed) > LONGEST_SEED:
         raise Refused(_("The seed may have at most %(count)s characters.") % {"count": LONGEST_SEED})
     if options.agent is not None and not _is_known(options.agent):

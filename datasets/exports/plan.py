@@ -5,6 +5,7 @@ It is decided by what the session says, so that its names do not matter.
 
 from array import array
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Set
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +19,7 @@ from ledger.models import RemovedSession
 from ledger.models import Session as StoredSession
 
 from ..dedup import features, signatures
+from ..dedup.caps import Caps
 from ..dedup.fixed_sides import NO_SIDE, FixedSides
 from ..dedup.planner import build_split_plan, find_taught
 from ..dedup.sample_hashes import HASHED, compute_content_hash
@@ -106,14 +108,17 @@ def read_release_plan(source: Source, version_id: str, report_progress: Callable
     `report_progress` is called with the number of samples that were read.
     """
     keys, words, sides, count = array("q"), array("Q"), bytearray(), 0
+    sessions = array("Q")
     for batch in source.read_batches(MEMBER_COLUMNS, "content"):
         for row, signature, side in _read_members(source, version_id, batch):
             keys.append(compute_key(row["id"], signature.made_from))
             words.append(int.from_bytes(signature.words[:8]))
             sides.append(side)
+            sessions.append(hash(row["session_id"]) & features.MAX_UINT64)
         count += len(batch)
         report_progress(count)
     taught, taught_on = find_taught(words, bytes(sides))
+    sizes = Counter(sessions)
     order = sorted(range(len(keys)), key=keys.__getitem__)
     return SplitPlan(
         array("q", (keys[place] for place in order)),
@@ -121,6 +126,7 @@ def read_release_plan(source: Source, version_id: str, report_progress: Callable
         taught,
         taught_on,
         samples=len(keys),
+        session_sizes=array("I", (sizes[sessions[place]] for place in order)),
     )
 
 
@@ -179,6 +185,7 @@ def build_export_plan(
         ),
         report_progress=report,
         fixed=fixed,
+        caps=Caps(options.max_per_session, options.max_per_tool, options.max_per_twins),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..json_texts import dump_json
 from ..markers import NO_CHANGES, Changes
-from ..models import DatasetSample
+from ..models import JUDGES, DatasetSample
 from ..sample_texts import (
     DECISIONS,
     ENVELOPE,
@@ -31,7 +31,7 @@ from ..sample_texts import (
 )
 from ..sample_texts import format_answer as format_write
 from . import changes, histories
-from .changes import DUPLICATE, RESTS_ON_TOOLS
+from .changes import RESTS_ON_TOOLS
 from .dialects import MESSAGES, SHAREGPT, USER, build_answer
 from .exchanges import Conversation, Exchange, scan_shared_text, scan_texts
 from .formats import (
@@ -159,6 +159,7 @@ def read_fitting(shape: Shape, row: dict[str, Any], verdicts: Any) -> ExportSamp
     except UnreadableSample:
         return UNREADABLE
     sample.is_approved = row["annotation_status"] in DatasetSample.APPROVED
+    sample.judged_by = JUDGES.get(row["annotation_status"], "")
     return find_unfit_reason(shape, sample) or sample
 
 
@@ -267,7 +268,7 @@ def _build_outcomes(shape, samples, messages, given, elsewhere):
 def _skip_duplicates(samples, duplicates):
     """The samples without duplicates of others, which are noted."""
     for sample in samples:
-        if sample.is_duplicate:
+        if sample.left_out:
             duplicates.append(sample)
         else:
             yield sample
@@ -275,7 +276,8 @@ def _skip_duplicates(samples, duplicates):
 
 def _leave_out(duplicates):
     while duplicates:
-        yield SampleOutcome(duplicates.pop(0), None, left_out=DUPLICATE)
+        sample = duplicates.pop(0)
+        yield SampleOutcome(sample, None, left_out=sample.left_out)
 
 
 def _write(shape, row):

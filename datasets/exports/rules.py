@@ -9,7 +9,7 @@ from typing import Any
 
 from .dialects import AGENT, NAME, BrokenRule
 from .exchanges import Conversation
-from .formats import FORMATS
+from .formats import FORMATS, WEIGHT, WEIGHTED
 from .prompt_columns import are_functions, is_function
 
 LLAMA_FACTORY = {"program": "LLaMA-Factory", "version": "0.9.5"}
@@ -53,7 +53,8 @@ def find_broken_rules(kind: str, row: dict[str, Any]) -> list[BrokenRule]:
     facts = FORMATS.get(kind)
     if facts is None or facts.is_stored:
         return []
-    if tuple(row) not in (facts.columns, facts.lists if kind == "openai" else facts.columns):
+    others = facts.lists if kind == "openai" else (*facts.columns, *([WEIGHT] if kind in WEIGHTED else []))
+    if tuple(row) not in (facts.columns, others):
         return [BrokenRule("columns", ", ".join(row))]
     for name, value in row.items():
         if not isinstance(value, str) and name not in facts.lists:

@@ -288,6 +288,7 @@ def _describe_options(export):
         "tool_calls": _describe_tool_calls(chosen),
         "parallel_calls": words.PARALLEL_WORDS.get(chosen.parallel_calls) if chosen.shape.has_history else None,
         "duplicates": words.DUPLICATE_WORDS[chosen.duplicates],
+        "caps": [(label, most) for name, label in words.CAP_WORDS.items() if (most := getattr(chosen, name))],
         "included": list(_list_included(chosen)),
         "chosen": chosen,
     }

@@ -10,14 +10,24 @@ from ledger.collectors import placeholders
 from openclaw_web import amounts
 from openclaw_web.pages import states
 
-from ..dedup.split_plan import DOMINANT_SET, KEEP, MOVING_SIDES, ONE
+from ..dedup.split_plan import (
+    DOMINANT_SET,
+    DUPLICATE,
+    KEEP,
+    LEFT_OUT,
+    MOVING_SIDES,
+    ONE,
+    OVER_SESSION,
+    OVER_TOOL,
+    OVER_TWINS,
+)
 from ..finding_values.words import KIND_WORDS
 from ..models import DatasetExport
 from ..sample_texts import CONTENT_ELSEWHERE, CONTENT_STALE
 from ..words import EXCLUDED_WORDS
 from . import changes, histories, options, rules, turns
 from . import prompt_columns as prompts
-from .changes import AFTER_GAP, BEYOND_ROW, DUPLICATE, RESTS_ON_TOOLS, SAME_TURN
+from .changes import AFTER_GAP, BEYOND_ROW, RESTS_ON_TOOLS, SAME_TURN
 from .formats import FEW_ROWS, LARGE_FILE
 from .rows import (
     CONTENT_UNKNOWN,
@@ -111,6 +121,11 @@ DUPLICATE_WORDS = {
     ONE: gettext_lazy("Export one of each group"),
     KEEP: gettext_lazy("Export all, with their sessions in the same part of the split"),
 }
+CAP_WORDS = {
+    "max_per_session": gettext_lazy("Most samples of a session"),
+    "max_per_tool": gettext_lazy("Most samples of a tool"),
+    "max_per_twins": gettext_lazy("Most samples that say the same"),
+}
 SPLIT_WORDS = {
     "session": gettext_lazy("By what sessions say, in the chosen shares"),
     "time": gettext_lazy("By time: sessions that ended before a day for training, the others for testing"),
@@ -164,7 +179,10 @@ EXCLUSIONS = {
     UNEXPLAINED: gettext_lazy("With a corrected decision that nobody gave a reason for: see the queue Needs a reason"),
     NO_PAIR: gettext_lazy("Without a pair: nobody edited or corrected the answer"),
     SAME_ANSWER: gettext_lazy("With a correction that differs from the answer only in blanks"),
-    DUPLICATE: gettext_lazy("Duplicates: they say the same as another sample, or nearly"),
+    LEFT_OUT[DUPLICATE]: gettext_lazy("Duplicates: they say the same as another sample, or nearly"),
+    LEFT_OUT[OVER_SESSION]: gettext_lazy("Beyond the most samples of a session"),
+    LEFT_OUT[OVER_TOOL]: gettext_lazy("Beyond the most samples of a tool"),
+    LEFT_OUT[OVER_TWINS]: gettext_lazy("Beyond the most samples that say the same"),
     "tainted": gettext_lazy("Of the release, but removed, opted out, rolled back, rejected or changed since"),
     "changed_since_release": gettext_lazy("Of the release, but edited since"),
     "rolled_back": gettext_lazy("Of a write that was rolled back, or of its turn"),
@@ -189,7 +207,9 @@ CHANGES = {
     changes.HISTORY_ON_OTHER_SIDE: gettext_lazy(
         "Earlier turns left out because another part of the split teaches one of them"
     ),
-    changes.HISTORY_AFTER_DUPLICATE: gettext_lazy("Earlier turns left out because a turn is a duplicate"),
+    changes.HISTORY_AFTER_DUPLICATE: gettext_lazy(
+        "Earlier turns left out because a turn is a duplicate or beyond a limit"
+    ),
     changes.TOOL_RESULTS_SHORTENED: gettext_lazy(
         "Tool results of the last turn shortened to fit the maximum row length"
     ),

@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 from openclaw_web.errors import Refused
 
 from ..dedup import signatures
-from ..dedup.split_plan import DOMINANT_SET, DUPLICATE, MOVING_SIDES, SplitPlan
+from ..dedup.split_plan import DOMINANT_SET, MOVING_SIDES, SplitPlan
 from ..dedup.texts import compute_identity
 from ..markers import TokenNumbers
 from ..sample_texts import ExportSample
@@ -35,7 +35,7 @@ from .files import (
     measure_row,
     write_text,
 )
-from .formats import COLUMNS, FORMATS, find_notes
+from .formats import COLUMNS, FORMATS, WEIGHT, WEIGHTED, find_notes
 from .histories import CONTEXT
 from .options import Options
 from .plan import SIDES, TRAIN, list_sides
@@ -80,6 +80,8 @@ class ExportWriter:
         self.dataset = dataset_name(name, options.format)
         self.redaction = redaction
         self.shape = options.shape
+        has_weights = options.weights and options.format in WEIGHTED
+        self.columns = (*FORMATS[options.format].columns, *([WEIGHT] if has_weights else []))
         self.folder = folder
         self.excluded = excluded
         self.files: dict[str, RowFile | ParquetFile] = {}
@@ -92,6 +94,7 @@ class ExportWriter:
         self.changed: defaultdict[str, list[str]] = defaultdict(list)  # the first samples of each change
         self.lengths = Lengths()
         self.labels: Counter[bool] = Counter()  # of rows for training
+        self.judges: Counter[str] = Counter()
         self.prompts = PromptCounts()
         self.broken: list[dict[str, str]] = []
         self.broken_rows = 0
@@ -173,7 +176,7 @@ class ExportWriter:
             info = build_dataset_info(written_rows.dataset, written_rows.kind, written_rows.files)
             files.append(self._write_file(INFO_FILE, dump_document(info)))
         if self.lineage:
-            document = build_croissant(manifest["release"], written, FORMATS[self.options.format].columns)
+            document = build_croissant(manifest["release"], written, self.columns)
             files += [self.lineage.finish(), self._write_file(CROISSANT_FILE, document)]
         manifest["files"] = [facts.as_json() for facts in files]
         files.append(self._write_file(README, build_card(self.name, written_rows, manifest)))
@@ -212,8 +215,9 @@ class ExportWriter:
             note_excluded(self.excluded, CHANGED, sample.sample_id)
             signatures.delete_signature(sample.sample_id, unless=current_identity)
         else:
-            sample.is_duplicate = assignment >= DUPLICATE
-            self.side = SIDES[assignment % DUPLICATE]  # the same for all of a session
+            side, sample.left_out, size = assignment
+            sample.weight = round(1 / max(1, size), 6)
+            self.side = SIDES[side]  # the same for all of a session
         return assignment is not None
 
     def _add_row(self, outcome):
@@ -221,6 +225,8 @@ class ExportWriter:
         if outcome.row is None:
             note_excluded(self.excluded, outcome.left_out, sample.sample_id)
             return
+        if WEIGHT in self.columns:
+            outcome.row[WEIGHT] = sample.weight if self.shape.is_stored else str(sample.weight)
         write = encode_csv if self.options.format == "csv" else encode_line
         numbers = TokenNumbers()
         line, row, done = write(outcome.row, outcome.changes, numbers)
@@ -258,6 +264,7 @@ class ExportWriter:
         self.prompts.count(outcome)
         self.samples += len(samples)
         self.approved += sum(taught.is_approved for taught in samples)
+        self.judges.update(taught.judged_by for taught in samples)
         scores = [taught.quality_score for taught in samples if taught.quality_score is not None]
         self.scored += len(scores)
         self.score = sum(scores, self.score)
@@ -265,12 +272,11 @@ class ExportWriter:
     def _open_file(self, side):
         if side not in self.files:
             path = self.folder / file_name(self.dataset, side, self.options.format)
-            columns = COLUMNS.get(self.options.format, ())
             if self.options.format == "parquet":
-                self.files[side] = ParquetFile(path, columns, is_marked=self._is_marked())
+                self.files[side] = ParquetFile(path, self.columns, is_marked=self._is_marked())
             else:
                 self.files[side] = RowFile(
-                    path, columns, build_head(self.options.format, FORMATS[self.options.format].columns)
+                    path, COLUMNS.get(self.options.format, ()), build_head(self.options.format, self.columns)
                 )
         return self.files[side]
 
@@ -331,6 +337,8 @@ class ExportWriter:
             **{side: written[side].rows if side in written else 0 for side in SIDES},
             "sessions": self.sessions,
             "approved": self.approved,
+            "judged_by_person": self.judges["person"],
+            "judged_by_rule": self.judges["rule"],
             "excluded": sum(group["count"] for group in self.excluded.values()),
             "average_quality": round(self.score / self.scored, 6) if self.scored else None,
         }

@@ -13,6 +13,8 @@ from .review import ReviewAction, ReviewDraw, SampleClaim, SampleDraft
 from .samples import (
     CUT_OFF,
     INTERRUPTED,
+    JUDGED_BY,
+    JUDGES,
     PART_LABELS,
     DatasetSample,
     SampleExchange,

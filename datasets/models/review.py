@@ -37,10 +37,10 @@ class SampleClaim(models.Model):
 
 
 class ReviewDraw(models.Model):
-    """Decisions of an agent that were drawn at random; their samples are a review queue."""
+    """Samples that are a review queue: an agent's decisions drawn at random, or those that fill gaps of a dataset."""
 
     id = PlainText(primary_key=True, help_text="decides which are drawn: the same one draws the same ones")
-    agent_id = PlainText()
+    agent_id = PlainText()  # empty: of several agents
     drawn_by = PersonText()
     drawn_at = EpochMs()
     samples_json = PlainText(help_text="JSON list of the ids of samples")

@@ -23,6 +23,8 @@ from ..fields import OneOf
 
 CUT_OFF = ("aborted", "error", "length", "max_tokens")  # stop reasons of replies that ended before they were complete
 INTERRUPTED = ("toolUse", "tool_use", "tool_calls")  # of replies that end with a call: a person spoke before its result
+JUDGED_BY = ("person", "rule")  # who judged a sample, by the status that it got
+JUDGES = {"approved": "person", "rejected": "person", "auto_approved": "rule"}
 PART_LABELS = [("correct", "Correct"), ("incorrect", "Incorrect"), ("corrected", "Corrected")]
 
 

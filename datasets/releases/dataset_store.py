@@ -13,13 +13,13 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import listed
 from people.audit import log as audit
 
-from ..exports.options import NEUTRAL_FORMAT, SAMPLE_KINDS, Options, check_name, check_options, translate_stored
+from ..exports.options import CAPS, NEUTRAL_FORMAT, SAMPLE_KINDS, Options, check_name, check_options, translate_stored
 from ..models import Dataset, DatasetExport, DatasetVersion
 
 CHOICES = (
     *("task", "sample_types", "agent", "only_approved", "min_quality", "duplicates"),
     *("train_split", "validation_split", "seed", "split_by", "split_day", "benchmark"),
-    *("include", "sample_filter"),
+    *("include", "sample_filter", *CAPS),
 )
 DEFAULTS = {field.name: field.default for field in fields(Options) if field.name in CHOICES} | {
     "task": DatasetExport.Task.REPLY.value

@@ -23,9 +23,8 @@ from .. import seals
 from ..dedup import signatures
 from ..dedup.fixed_sides import NO_SIDE
 from ..dedup.sample_hashes import compute_content_hash
-from ..dedup.split_plan import DUPLICATE
 from ..dedup.texts import compute_identity
-from ..exports import changes, words
+from ..exports import words
 from ..exports.options import BY_TIME
 from ..exports.plan import SIDES, DaySides, build_export_plan
 from ..exports.rows import UNREADABLE, read_fitting
@@ -99,8 +98,8 @@ def _build_members(version, options, source, plan, verdicts, excluded) -> Iterat
         reason, assignment = read_fitting(options.shape, row, verdicts), None
         if not isinstance(reason, str):
             assignment = plan.find_assignment(row["id"], compute_identity(*signatures.read_pair(reason)))
-            reason = CHANGED if assignment is None else changes.DUPLICATE
-        if assignment is None or assignment >= DUPLICATE:
+            reason = CHANGED if assignment is None else assignment[1]
+        if assignment is None or reason:
             note_excluded(excluded, reason, row["id"])
             continue
         yield DatasetMember(
@@ -109,7 +108,7 @@ def _build_members(version, options, source, plan, verdicts, excluded) -> Iterat
             agent_id=row["agent_id"],
             session_id=row["session_id"],
             turn_number=row["turn_number"],
-            side=SIDES[assignment],
+            side=SIDES[assignment[0]],
             status=row["annotation_status"],
             label_id=row["label_id"],
             content_hash=compute_content_hash(row),

@@ -15,9 +15,9 @@ from ledger.models import Session
 from openclaw_web.lists.list_counts import RowCount
 from openclaw_web.pages import glyphs
 
-from ..exports.options import BY_TIME, translate_stored
+from ..exports.options import BY_TIME, CAPS, translate_stored
 from ..exports.plan import SIDES as SIDE_NAMES
-from ..exports.words import DUPLICATE_WORDS, INCLUDED_WORDS, TASK_WORDS
+from ..exports.words import CAP_WORDS, DUPLICATE_WORDS, INCLUDED_WORDS, TASK_WORDS
 from ..models import Benchmark, DatasetMember, DatasetSample, DatasetVersion, VersionTaint
 from . import taints, verification
 from .dataset_store import DEFAULTS
@@ -71,6 +71,7 @@ def describe_options(options: dict[str, Any]) -> list[tuple[str, str]]:
     ]
     if options["min_quality"] is not None:
         facts.append((_("Minimum quality"), options["min_quality"]))
+    facts += [(CAP_WORDS[name], f"{options[name]:,}") for name in CAPS if options[name] is not None]
     if options["benchmark"]:
         name = Benchmark.objects.filter(id=options["benchmark"]).values_list("name", flat=True).first()
         facts.append((_("Without the samples in"), name or options["benchmark"]))

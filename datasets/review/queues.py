@@ -18,6 +18,7 @@ from .actions import REMEMBERED
 
 WAITING = (DatasetSample.Status.PENDING, DatasetSample.Status.NEEDS_REVIEW)
 NAMES = tuple(status.value for status in WAITING)
+NEXT = "next-"  # begins the id of a draw that fills gaps of a dataset: datasets.coverage
 NEEDS_REASON = "needs_reason"  # the queue of wrong decisions that were approved without a reason
 # The labels as the partial index spells them: SQLite uses it for nothing else.
 UNEXPLAINED = f"""s.gate_label IN ('corrected', 'incorrect')
@@ -50,7 +51,7 @@ class Queue:
     skipped: bool = False
     prompted_by: str = ""  # this and the next as in sample_order.Filters
     ending: str = ""
-    draw: str = ""  # the id of a draw: the samples of decisions that were drawn at random
+    draw: str = ""  # the id of a draw: samples of decisions drawn at random, or those that fill gaps (NEXT)
     review_queue: str = ""  # the id of a queue of several people: its items that wait for this person
     conflicts: bool = False  # of such a queue: its conflicts
     order: str = ""  # of such a queue: `newest`, or by value

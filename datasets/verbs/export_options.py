@@ -110,6 +110,13 @@ def _add_split(parser):
         default=ONE,
         help=_("samples that say the same, or nearly: one of each group, or all, in the same part of the split (one)"),
     )
+    parser.add_argument("--max-per-session", type=int, metavar="N", help=_("the N best samples of each session"))
+    parser.add_argument(
+        "--max-per-tool", type=int, metavar="N", help=_("for each tool, the N best samples of turns that called it")
+    )
+    parser.add_argument(
+        "--max-per-twins", type=int, metavar="N", help=_("N of the samples that say the same; replaces --duplicates")
+    )
     parser.add_argument("--seed", default="0", help=_("the same seed and samples give the same split (0)"))
 
 
@@ -132,6 +139,11 @@ def _add_included(parser):
         "--rebuild-system",
         action="store_true",
         help=_("where the system prompt is not known, rebuild it from the stored workspace files of that moment"),
+    )
+    parser.add_argument(
+        "--weights",
+        action="store_true",
+        help=_("raw, csv and parquet: a column weight, 1 / the samples of the session in the export"),
     )
     parser.add_argument(
         "--include-pii", action="store_true", help=_("personal data as it stands, not redacted (logged)")

@@ -53,6 +53,7 @@ ELSEWHERE = {
     "collecting": "folder_import",
     "datasets": """
         decision_judge decisions_draw export_verify replay_queue review_discard review_draft review_keys_reset
+        next_queue
         review_keys_save review_label review_reason review_skip review_undo sample_label samples_bulk_label samples_make
         write_judge write_opinion_save writes_queue finding_judge finding_undo findings_scan sample_finding
         dataset_create dataset_release version_verify version_check version_anew version_compare benchmark_add
@@ -94,7 +95,7 @@ NO_CONTENT = {
         task_list token_list user_list vfs_entry_list finding_list finding_rules dataset_list dataset_detail
         version_detail member_list version_difference sample_uses benchmark_list dataset_statistics search
         chain reach remediation remediation_detail score_plan dataset_quality
-        strategy_list run_list run_detail run_turns approval
+        strategy_list run_list run_detail run_turns approval dataset_coverage
     """,
     "artifacts": "artifact_list",
     "automation": "background_list cron_list subagent_list",
@@ -104,6 +105,7 @@ NO_CONTENT = {
         samples_bulk session_samples write_verdict write_verdicts finding_lag finding_list finding_texts statistics
         dataset_list dataset_detail version_detail version_of member_list taint_list difference_list benchmark_list
         sample_uses write_uses model_scores collection_list collection_run collection_turns what_if turn_outcome
+        dataset_coverage dataset_next
     """,
     "episodes": "event_list redaction_preview scope_list scope_retention scope_statistics",
     "gate": """

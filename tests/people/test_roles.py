@@ -55,7 +55,7 @@ READS = {
         /operations/memory /operations/skipped
         /operations/tokens /overview /overview/agents /samples /samples/{sample_id}
         /findings /findings/rules /findings/{value_hash} /findings/{value_hash}/places /datasets /datasets/statistics
-        /datasets/quality
+        /datasets/quality /datasets/coverage
         /datasets/{dataset_id} /datasets/{dataset_id}/versions/{number}
         /datasets/{dataset_id}/versions/{number}/members /datasets/{dataset_id}/versions/{number}/difference
         /samples/{sample_id}/uses /benchmarks /collection/strategies /collection/runs /collection/runs/{run_id}

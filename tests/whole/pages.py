@@ -111,8 +111,10 @@ ROWS = (
     Page("datasets:what_if", "viewer", "/collection/what-if/", "What if", 8, ONE),
     Page("datasets:turn_outcome", "viewer", "sessions/{session}/turns/1/outcome/", "Turn 1: ", 30, ONE),
     Page("datasets:benchmark_list", "viewer", "/benchmarks/", "Benchmarks", 8, PLAIN),
+    Page("datasets:dataset_coverage", "viewer", "/datasets/coverage/?dataset={dataset}", "Coverage", 40, PLAIN),
     Page("datasets:dataset_detail", "viewer", "/datasets/{dataset}/", "{dataset_name}", 12, ONE),
     Page("datasets:dataset_list", "viewer", "/datasets/", "Datasets", 11, PLAIN, on="datasets"),
+    Page("datasets:dataset_next", "viewer", "/datasets/coverage/next/?dataset={dataset}", "Samples to", 40, PLAIN),
     apart("datasets:difference_list", "viewer", "needs two releases; tests/datasets/releases looks at it"),
     part("datasets:finding_lag", "viewer", "/findings/lag/", 18, PLAIN, "a count for a place on another page"),
     apart("datasets:finding_detail", "viewer", "reads each of ten places; tests/datasets/finding_values looks at it"),
@@ -286,7 +288,7 @@ FORMS = {
         datasets:dataset_create datasets:dataset_release datasets:version_verify datasets:version_check
         datasets:version_compare datasets:benchmark_add datasets:export_again datasets:write_judge
         datasets:collection_start
-        datasets:write_opinion_save datasets:writes_queue
+        datasets:write_opinion_save datasets:writes_queue datasets:next_queue
         guardian:correct_save jobs:job_cancel operations:checkpoint_make
     """,
     "operator": """

@@ -2,6 +2,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from datasets.verbs import collect, findings, judge, quality, releases, review, score
+from datasets.verbs import coverage as coverage_of_samples
 from datasets.verbs import export as export_of_samples
 from datasets.verbs import find as find_samples
 from datasets.verbs import stats as stats_of_samples
@@ -69,6 +70,7 @@ class Command(Group):
                 "release": releases.ReleaseVerb(),
                 "verify": releases.VerifyVerb(),
                 "diff": releases.DiffVerb(),
+                "coverage": coverage_of_samples,
             },
         ),
     }

@@ -32,6 +32,10 @@ CHOICES = {
     "history": "session",
     "duplicates": "keep",
     "sample_filter": "agent:ada",
+    "max_per_session": 5,
+    "max_per_tool": 6,
+    "max_per_twins": 7,
+    "weights": True,
     "include": ("cut_off", "flagged", "injected", "interrupted", "pictures", "rolled_back", "unrecognized"),
 }
 ASKED = {"name": "one", "format": "sharegpt", "task": "reply"}
@@ -56,6 +60,8 @@ NOT_CHOSEN = {"format", "task", "sample_types"} | ELSEWHERE
         ({"sample_types": ["x"]}, "There is no sample type x."),
         ({"sample_types": []}, "at least one sample type"),
         ({"seed": "x" * 65}, "at most 64"),
+        ({"max_per_session": 0}, "must be from 1 to 1,000,000"),
+        ({"max_per_twins": -3}, "must be from 1 to 1,000,000"),
         ({"sample_filter": "agnt:ada"}, "There is no filter “agnt”. Did you mean “agent”"),
         ({"sample_filter": "hello"}, "no search for words, so “hello” was ignored"),
         ({"train_split": 0.8, "validation_split": 0.3}, "together must be at most 1"),
