@@ -172,19 +172,16 @@ def quality(count):
 
 
 class PairRecorder:
-    """Records proposed and found pairs, and rejects none."""
+    """Records proposed and found pairs, and compares every pair."""
 
     def __init__(self):
         self.proposed, self.found, self.last = set(), set(), None
 
-    def is_worth(self, place, other):
-        return place != other
+    def plan_comparisons(self, places):
+        return ((place, places[number + 1 :]) for number, place in enumerate(places))
 
-    def still_open(self, places):
-        return places
-
-    def join(self, place, others):
-        self.found |= {(place, other) for other in others}
+    def join(self, place, other):
+        self.found.add((place, other))
 
 
 # The plan of an export
@@ -198,8 +195,8 @@ def prepare(count):
     call_command("migrate", verbosity=0)
     store = sqlite3.connect("state/openclaw.sqlite")
     columns = "id, sample_type, session_id, content, annotation_status, created_at, agent_id, turn_number, prompted_by"
-    columns += ", reply_stop, turn_traits"
-    insert = f"INSERT INTO dataset_samples ({columns}) VALUES ({','.join('?' * 9)}, '', '')"
+    columns += ", reply_stop, turn_traits, privacy_checked"
+    insert = f"INSERT INTO dataset_samples ({columns}) VALUES ({','.join('?' * 9)}, '', '', 1)"
     store.executemany(insert, samples(int(count)))
     store.commit()
 
@@ -247,6 +244,8 @@ def plan(duplicates):
     base, started, worked = peak(), time.perf_counter(), time.process_time()
     split_plan = build_export_plan(Source(options), options, DecisionVerdicts(options), Path(), Progress(), 0)
     times = {"seconds": time.perf_counter() - started, "cpu": time.process_time() - worked}
+    if not split_plan.keys:
+        raise SystemExit("The plan has no samples: exports leave all of them out.")
     return times | {
         "peak_mb": peak(),
         "base_mb": base,

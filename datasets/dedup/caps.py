@@ -29,13 +29,13 @@ def read_row_tools(rows: list[tuple[Any, ...]]) -> list[tuple[str, ...]]:
     return [tools[place][1] if place in tools else () for place in places]
 
 
-def apply_caps(caps: Caps, features: Any, groups: Any) -> bytes:
+def apply_caps(caps: Caps, features: Any, groups: Any, is_kept: bytearray) -> bytes:
     """What the plan adds to the side of each sample that is left out, 0 for others.
 
-    The better samples of features.rank_places stay, and `is_kept` of `groups` follows. With a cap on duplicates others
+    The better samples of features.rank_places stay, and `is_kept` follows. With a cap on duplicates others
     than the best are kept as well, unless their sessions cannot be on its side.
     """
-    is_kept, roots = groups.is_kept, groups.teachers()
+    roots = groups.teachers()
     sessions, reasons = features.column("session"), bytearray(len(roots))
     tools, tool_sets = features.column("tools"), list(features.tool_sets)
     counts = {OVER_TWINS: Counter[int](), OVER_SESSION: Counter[int](), OVER_TOOL: Counter[str]()}

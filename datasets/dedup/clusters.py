@@ -5,9 +5,9 @@ a band by chance are excluded by the whole signatures, and the rest by the texts
 """
 
 from array import array
-from collections import defaultdict
-from collections.abc import Callable, Sequence, Set
-from itertools import chain, combinations
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import lru_cache
+from itertools import chain
 from typing import Protocol
 
 from .minhash import BYTES, NUMBERS
@@ -17,25 +17,24 @@ from .texts import ALIKE, jaccard
 
 # Equal numbers of 128 from which the texts are read: of pairs whose Jaccard is 0.8, one in a million has fewer.
 LEAST = 80
-SMALL = 32  # texts: when at most as many share a band, every pair is compared
-SIGNATURES_AT_ONCE = 4_096  # of texts that share a band: 2 MB
+SIGNATURES_CACHED = 4_096  # 2 MB
 UPPER = sum(1 << (32 * place + 31) for place in range(NUMBERS))  # the highest bit of each number
 LOWER = UPPER - (UPPER >> 31)  # all bits below it
 NO_DIFFERENCE = bytes(BAND_BYTES)
-GramsOf = Callable[[int], Set[int]]
+GramsOf = Callable[[int], Collection[int]]
 
 
 class Groups(Protocol):
-    """The groups of similar texts that were found so far."""
+    """Notes the pairs of similar texts that decide something.
 
-    def is_worth(self, place: int, other: int) -> bool:
-        """Whether a comparison of the two is still open, and matters."""
+    Once a pair decides nothing, it never does again: the result is the same whichever pairs are compared first.
+    """
 
-    def still_open(self, places: list[int]) -> list[int]:
-        """The places among these with comparisons that are still open."""
+    def plan_comparisons(self, places: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
+        """Yield places of a bucket, the better ones first, each with worse ones whose similarity still decides."""
 
-    def join(self, place: int, others: list[int]) -> None:
-        """Note that `others` are similar to the text at `place`."""
+    def join(self, place: int, other: int) -> None:
+        """Note that the text at `place` is similar to the worse one at `other`."""
 
 
 def join_similar(numbers: SignatureFile, order: Sequence[int], grams_of: GramsOf, groups: Groups) -> None:
@@ -44,16 +43,16 @@ def join_similar(numbers: SignatureFile, order: Sequence[int], grams_of: GramsOf
     `grams_of` gives the grams of the text at a place.
     """
     numbers.complete()
+    read_signature = lru_cache(SIGNATURES_CACHED)(numbers.signature)
     for band in range(BANDS):
-        small: defaultdict[int, array[int]] = defaultdict(lambda: array("I"))  # places, one bucket after another
         for places in _find_sharing(numbers, band, order):
-            if len(places) <= SMALL:
-                small[len(places)].extend(places)
-            else:
-                _compare_with_best(numbers, band, places, grams_of, groups)
-        for size, buckets in small.items():
-            for start in range(0, len(buckets), size):
-                _compare_pairs(numbers, band, buckets[start : start + size], grams_of, groups)
+            for best, others in groups.plan_comparisons(places):
+                own, grams = read_signature(best), None
+                for other in others:
+                    if _is_likely(own, read_signature(other), band):
+                        grams = grams or frozenset(grams_of(best))
+                        if jaccard(grams, grams_of(other)) >= ALIKE:
+                            groups.join(best, other)
 
 
 def _find_sharing(numbers, band, order):
@@ -65,36 +64,6 @@ def _find_sharing(numbers, band, order):
     keys = array("Q", (numbers.key(place, band) for place in places))
     for indexes in find_buckets(keys, range(len(places))):
         yield [places[index] for index in indexes]
-
-
-def _compare_pairs(numbers, band, places, grams_of, groups):
-    """Compare every pair of these places, in their order."""
-    signatures: dict[int, int] = {}
-    for first, second in combinations(places, 2):
-        if groups.is_worth(first, second):
-            for place in {first, second} - signatures.keys():
-                signatures[place] = numbers.signature(place)
-            if _is_likely(signatures[first], signatures[second], band):
-                _compare_texts(first, second, grams_of(first), grams_of, groups)
-
-
-def _compare_with_best(numbers, band, places, grams_of, groups):
-    """Compare the best of many places with all others, then the best of the rest."""
-    is_kept = len(places) <= SIGNATURES_AT_ONCE
-    signature = {place: numbers.signature(place) for place in places}.__getitem__ if is_kept else numbers.signature
-    open_places = groups.still_open(places)
-    while len(open_places) > 1:
-        best, *open_places = open_places
-        own, grams = signature(best), grams_of(best)
-        for other in open_places:
-            if groups.is_worth(best, other) and _is_likely(own, signature(other), band):
-                _compare_texts(best, other, grams, grams_of, groups)
-        open_places = groups.still_open(open_places)
-
-
-def _compare_texts(best, other, grams, grams_of, groups):
-    if jaccard(grams, grams_of(other)) >= ALIKE:
-        groups.join(best, [other])
 
 
 def _is_likely(own, other, band):

@@ -3,9 +3,11 @@
 import hashlib
 from array import array
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import accumulate, compress, groupby
+from operator import eq
 from pathlib import Path
 
 from django.db import DEFAULT_DB_ALIAS
@@ -17,7 +19,7 @@ from ..sample_texts import read_sample
 from . import clusters, signatures
 from .caps import NO_CAPS, Caps, apply_caps, read_row_tools
 from .features import MAX_UINT64, Features, Row, mix_bits, read_features
-from .fixed_sides import NO_SIDE, FixedSides, SetSides
+from .fixed_sides import NO_SIDE, FixedSides
 from .places import find_buckets, sort_places
 from .signature_file import SignatureFile
 from .split_plan import ONE, SHORT, SplitPlan
@@ -64,7 +66,7 @@ class SessionSets:
 
 
 ROUNDING = 1e-9  # 0.1 and 0.9 need not come to 1
-GRAMS_KEPT = 50_000  # hashes of grams: 5 MB
+GRAMS_KEPT = 500_000  # hashes of grams: 4 MB
 LENGTHS_KEPT = 100_000
 
 
@@ -84,89 +86,128 @@ def build_split_plan(
     `batches` are rows of features.COLUMNS in the order of their places. `duplicates`: ONE keeps one of those that are
     similar; KEEP keeps all, and puts their sessions on the same side. Sessions with one id share a side, whichever
     agents have them. `shares` are those of the sides, together 1. `folder` needs space for 768 bytes a sample. `fixed`:
-    sessions that have a side keep it, and of similar samples on different sides one is kept, first that of an earlier
-    release. `caps` leave out more; a cap on duplicates replaces the choice of `duplicates`.
+    sessions that have a side keep it, and no two sides have similar samples. `caps` leave out more; a cap on duplicates
+    replaces the choice of `duplicates`.
     """
     numbers = SignatureFile(folder)
     try:
         features = Features(numbers, fixed, read_row_tools if caps.tool else None)
         read_features(batches, features, report_progress)
         texts = _TextReader(features)
-        groups = (_KeepSome if caps.twins else _KeepOne if duplicates == ONE else _KeepAll)(features, texts)
-        # Join in `groups` the samples with the same words, then those with nearly the same.
-        order, has_numbers = features.rank_places(), features.column("has_numbers")
-        is_first = bytearray(b"\x01") * len(order)
-        for best, *others in find_buckets(features.column("words"), order):
-            groups.join(best, others)
-            for place in others:
-                is_first[place] = False
-        order = array("I", (place for place in order if is_first[place] and has_numbers[place]))
+        kind = _KeepSome if caps.twins else _KeepOne if duplicates == ONE else _KeepAll
+        groups = kind(features, texts, features.rank_places())
+        # Join in `groups` the samples with the same words; of these, the best of each side stands for the others.
+        is_compared = bytearray(features.column("has_numbers"))
+        for places in find_buckets(features.column("words"), groups.order):
+            for best, others in groups.plan_comparisons(places):
+                for other in others:
+                    groups.join(best, other)
+            for place in set(places).difference({groups.side_of(place): place for place in reversed(places)}.values()):
+                is_compared[place] = False
+        order = array("I", (place for place in groups.order if is_compared[place]))
         clusters.join_similar(features.numbers, order, texts.grams_of, groups)
     finally:
         numbers.close()
-    return _build_plan(features, groups, seed, shares, apply_caps(caps, features, groups))
+    is_kept = groups.settle()
+    return _build_plan(features, groups, seed, shares, is_kept, apply_caps(caps, features, groups, is_kept))
 
 
 class _GroupBase:
-    """The groups of similar samples, and the sessions that share a side for them."""
+    """Similar samples, and the sessions that share a side for them.
 
-    def __init__(self, features: Features, texts: "_TextReader"):
-        self.is_kept = bytearray(b"\x01") * len(features)
+    `order`: all places, the better ones first. `sides` has the side of each session, or NO_SIDE; sessions with one name
+    have the last of their sides. `marks` has for each sample bits of the sides that it would join.
+    """
+
+    def __init__(self, features: Features, texts: "_TextReader", order: "array[int]"):
         self.sessions = features.column("session")
         self.sets = SessionSets(features.column("name"))
-        self.sides = SetSides(features.column("fixed"), self.sets.find_set)
         self.texts = texts
+        self.order = order
+        self.marks = bytearray(len(features))
+        self.sides = features.column("fixed") or array("b", [NO_SIDE]) * features.session_count
+        for session, side in enumerate(self.sides):
+            of_set = self.sets.find_set(session)
+            self.sides[of_set] = max(side, self.sides[of_set])
+        self._extend_sides()
+
+    @cached_property
+    def ranks(self) -> "array[int]":
+        """For each place its number in the order."""
+        ranks = array("I", self.order)
+        for rank, place in enumerate(self.order):
+            ranks[place] = rank
+        return ranks
 
     def set_of(self, place: int) -> int:
         """The set of sessions that a sample is in."""
         return self.sets.find_set(self.sessions[place])
 
-    def may_join(self, place: int, other: int) -> bool:
-        """Whether the sessions of two samples can be on one side."""
-        return self.sides.may_join(self.sessions[place], self.sessions[other])
+    def side_of(self, place: int) -> int:
+        """The side of a sample's session, or NO_SIDE."""
+        return self.sides[self.sessions[place]]
 
-    def join_sessions(self, place: int, other: int) -> None:
-        """Put the sessions of two samples, which may join, on one side."""
-        joined = (self.sessions[place], self.sessions[other])
-        side = max(map(self.sides.find_side, joined))
-        self.sets.join(joined)
-        self.sides.set_side(joined[0], side)
+    def settle_sides(self) -> None:
+        """Put each set without a side on the side that most of its samples would join; of equals the first."""
+        votes = Counter[tuple[int, int]]()
+        for place, mark in enumerate(self.marks):
+            if mark and self.side_of(place) == NO_SIDE:
+                votes.update((side, self.set_of(place)) for side in range(mark.bit_length()) if mark >> side & 1)
+        for (side, of_set), _count in sorted(votes.items(), key=lambda item: (item[1], -item[0][0])):
+            self.sides[of_set] = side
+        self._extend_sides()
+
+    def _extend_sides(self):
+        for session in range(len(self.sides)):
+            self.sides[session] = self.sides[self.sets.find_set(session)]
 
 
 class _KeepOne(_GroupBase):
-    """Keeps the first of each group: a sample that is left out has a better one.
+    """Leaves a sample out when a better one is similar to it, which may be left out itself.
 
-    Sessions share a side when one lost a sample to the other, unless that is short: “thank you” connects nobody.
+    Sessions share a side when the best sample that is similar to one left out is in the other, unless that is short:
+    “thank you” connects nobody.
     """
 
-    def __init__(self, features: Features, texts: "_TextReader"):
-        super().__init__(features, texts)
-        # For each sample a better one; following them leads to one that is kept.
+    def __init__(self, features: Features, texts: "_TextReader", order: "array[int]"):
+        super().__init__(features, texts, order)
+        # For each sample the best one that is similar to it; following them leads to one that is kept.
         self.winners = array("I", range(len(features)))
+
+    def plan_comparisons(self, places: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
+        ranks, winners, others = self.ranks, self.winners, places
+        for best in places:
+            rank = ranks[best]
+            others = [place for place in others if ranks[winners[place]] > rank]
+            if not others:
+                return
+            yield best, others
+
+    def join(self, place: int, other: int) -> None:
+        self.winners[other] = min(place, self.winners[other], key=self.ranks.__getitem__)
 
     def joins(self, place: int) -> bool:
         """Whether a sample that is left out connects its session with that of the better one."""
         return self.texts.is_long(place)
 
-    def is_worth(self, place: int, other: int) -> bool:
-        return bool(self.is_kept[place] and self.is_kept[other])
-
-    def still_open(self, places: list[int]) -> list[int]:
-        return [place for place in places if self.is_kept[place]]
-
-    def join(self, place: int, others: list[int]) -> None:
-        for other in others:
-            self.is_kept[other] = False
-            self.winners[other] = place
-            if self.set_of(other) != self.set_of(place) and self.may_join(place, other) and self.joins(other):
-                self.join_sessions(place, other)
+    def settle(self) -> bytearray:
+        """Choose the sides of sessions; return for each sample whether it is kept."""
+        for place, winner in enumerate(self.winners):
+            if self.set_of(place) != self.set_of(winner) and self.joins(place):
+                side, other_side = self.side_of(place), self.side_of(winner)
+                if side == other_side == NO_SIDE:
+                    self.sets.join((self.sessions[place], self.sessions[winner]))
+                elif side == NO_SIDE:
+                    self.marks[place] |= 1 << other_side
+                elif other_side == NO_SIDE:
+                    self.marks[winner] |= 1 << side
+        self.settle_sides()
+        return bytearray(map(eq, self.winners, range(len(self.winners))))
 
     def teachers(self) -> "array[int]":
         """For each sample the place of the sample that is kept for it, mostly its own."""
-        for place, winner in enumerate(self.winners):
-            while self.winners[winner] != winner:
-                winner = self.winners[winner]
-            self.winners[place] = winner
+        for place in self.order:
+            self.winners[place] = self.winners[self.winners[place]]
         return self.winners
 
 
@@ -178,28 +219,51 @@ class _KeepSome(_KeepOne):
 
 
 class _KeepAll(_GroupBase):
-    """Keeps all samples; sessions with similar samples are one set.
+    """Keeps all samples; sessions without a side that have similar samples are one set.
 
-    Of similar samples on two sides that are fixed, the better one is kept.
+    A sample is left out when one that precedes it is similar and on another side. Samples of sessions that have a side
+    from the start precede all others.
     """
 
-    def is_worth(self, place: int, other: int) -> bool:
-        return self.set_of(place) != self.set_of(other) and bool(self.is_kept[place] and self.is_kept[other])
+    def __init__(self, features: Features, texts: "_TextReader", order: "array[int]"):
+        super().__init__(features, texts, order)
+        is_free = bytearray(self.side_of(place) == NO_SIDE for place in order)
+        is_fixed = is_free.translate(bytes.maketrans(b"\0\1", b"\1\0"))
+        self.order = array("I", compress(order, is_fixed)) + array("I", compress(order, is_free))
+        for place in compress(order, is_fixed):
+            self.marks[place] = 1 << self.side_of(place)
 
-    def still_open(self, places: list[int]) -> list[int]:
-        open_places = [place for place in places if self.is_kept[place]]
-        return open_places if len(set(map(self.set_of, open_places))) > 1 else []
+    def plan_comparisons(self, places: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
+        by_side = defaultdict(list)
+        for place in places:
+            by_side[self.side_of(place)].append(place)
+        free = by_side.pop(NO_SIDE, [])
+        for side, better_places in by_side.items():
+            others = places
+            for best in better_places:
+                rank = self.ranks[best]
+                others = [place for place in others if self.ranks[place] > rank and not self.marks[place] >> side & 1]
+                if not others:
+                    break
+                yield best, others
+        while len(set(map(self.set_of, free))) > 1:
+            best, *free = free
+            yield best, [place for place in free if self.set_of(place) != self.set_of(best)]
 
-    def join(self, place: int, others: list[int]) -> None:
-        for other in others:
-            if self.may_join(place, other):
-                self.join_sessions(place, other)
-            else:
-                self.is_kept[other] = False
+    def join(self, place: int, other: int) -> None:
+        if self.side_of(place) == NO_SIDE:
+            self.sets.join((self.sessions[place], self.sessions[other]))
+        else:
+            self.marks[other] |= 1 << self.side_of(place)
+
+    def settle(self) -> bytearray:
+        """Choose the sides of sessions; return for each sample whether it is kept."""
+        self.settle_sides()
+        return bytearray(not mark or mark == 1 << self.side_of(place) for place, mark in enumerate(self.marks))
 
     def teachers(self) -> "array[int]":
         """For each sample its own place."""
-        return array("I", range(len(self.is_kept)))
+        return array("I", range(len(self.marks)))
 
 
 class _TextReader:
@@ -213,18 +277,18 @@ class _TextReader:
         self.pairs = features.column("pair")
         self.words = features.column("words")
         self.lengths: dict[int, bool] = {}  # of words, by their hash: whether they are more than a few
-        self.cached: dict[int, Set[int]] = {}
+        self.cached: dict[int, array[int]] = {}
         self.size = 0
         # Compiled once: the ORM takes ten times longer to compile it than SQLite to answer.
         rows = DatasetSample.objects.filter(signature=0).values_list(*signatures.SAMPLE_COLUMNS)
         self.query, _values = rows.query.sql_with_params()
 
-    def grams_of(self, place: int) -> Set[int]:
-        """The hashes of the grams of the sample at a place."""
+    def grams_of(self, place: int) -> "array[int]":
+        """The hashes of the grams of the sample at a place, each once."""
         if place not in self.cached:
             if self.size > GRAMS_KEPT:
                 self.cached, self.size = {}, 0
-            self.cached[place] = frozenset(map(hash, build_grams(self._read_words(place))))
+            self.cached[place] = array("q", set(map(hash, build_grams(self._read_words(place)))))
             self.size += len(self.cached[place])
         return self.cached[place]
 
@@ -288,7 +352,7 @@ def _fill_in_order(weights, shares):
 
 def _choose_sides(groups, order, weights, shares):
     """The sides of the sets in `order`. Where some have a side, each other gets the one that lacks most."""
-    sides = array("b", map(groups.sides.find_side, order))
+    sides = array("b", (groups.sides[of_set] for of_set in order))
     if all(side == NO_SIDE for side in sides):
         return fill_sides([weights[of_set] for of_set in order], shares)
     lacking = [share * sum(weights.values()) if share > ROUNDING else float("-inf") for share in shares]
@@ -302,32 +366,32 @@ def _choose_sides(groups, order, weights, shares):
     return sides
 
 
-def _build_plan(features, groups, seed, shares, reasons):
+def _build_plan(features, groups, seed, shares, is_kept, reasons):
     sessions, pairs, keys = (features.column(name) for name in ("session", "pair", "key"))
     smallest_keys = array("Q", [MAX_UINT64]) * features.session_count
     seed_number = int.from_bytes(hashlib.sha256(seed.encode(errors="surrogatepass")).digest()[:8])
-    for place in compress(range(len(keys)), groups.is_kept):
+    for place in compress(range(len(keys)), is_kept):
         session = sessions[place]
         smallest_keys[session] = min(smallest_keys[session], mix_bits(pairs[place] ^ seed_number))
-    weights = Counter(map(groups.set_of, compress(range(len(keys)), groups.is_kept)))
+    weights = Counter(map(groups.set_of, compress(range(len(keys)), is_kept)))
     smallest_keys = groups.sets.smallest(smallest_keys)
     # The minimum of many numbers is small, so it is spread evenly again.
     order = sort_places(array("I", sorted(weights)), lambda of_set: mix_bits(smallest_keys[of_set]))
-    sides = bytearray(max(groups.sides.find_side(session), 0) for session in range(features.session_count))
+    sides = bytearray(max(side, 0) for side in groups.sides)
     for of_set, side in zip(order, _choose_sides(groups, order, weights, shares), strict=True):
         sides[of_set] = side
     fates = bytearray(sides[groups.sets.find_set(session)] for session in sessions)
     taught, taught_on = find_taught(features.column("words"), bytes(fates[place] for place in groups.teachers()))
     for place, reason in enumerate(reasons):
         fates[place] += reason
-    sizes = Counter(compress(sessions, groups.is_kept))
+    sizes = Counter(compress(sessions, is_kept))
     order = sort_places(range(len(keys)), keys.__getitem__)
     return SplitPlan(
         array("q", (keys[place] for place in order)),
         bytes(fates[place] for place in order),
         taught,
         taught_on,
-        samples=sum(groups.is_kept),
+        samples=sum(is_kept),
         largest_set=max(weights.values(), default=0),
         session_sizes=array("I", (sizes[sessions[place]] for place in order)),
     )

@@ -5,7 +5,7 @@ Without Django and without tables.
 
 import hashlib
 import re
-from collections.abc import Set
+from collections.abc import Collection, Set
 from functools import lru_cache
 
 from openclaw_web.detectors.detect import find_spans
@@ -78,7 +78,10 @@ def build_grams(words: list[str]) -> Set[Gram]:
     return set(zip(*(words[start:] for start in range(GRAM)), strict=False))
 
 
-def jaccard(first: Set[object], second: Set[object]) -> float:
-    """The Jaccard index of two sets: the shared part of their union, 0 to 1."""
-    shared = len(first & second)
+def jaccard(first: Set[object], second: Collection[object]) -> float:
+    """The Jaccard index of two sets: the shared part of their union, 0 to 1.
+
+    The second may be any collection without repetitions.
+    """
+    shared = len(first & second if isinstance(second, Set) else first.intersection(second))
     return shared / (len(first) + len(second) - shared) if shared else 0.0

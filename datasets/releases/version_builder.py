@@ -37,7 +37,7 @@ from .differences import compare
 from .members import ReleasedSides, get_side_name, is_storable, read_members
 
 BATCH = 1_000  # members in one transaction
-RELEASE_RULES = 2  # the version of the rules by which members and sides are chosen
+RELEASE_RULES = 3  # the version of the rules by which members and sides are chosen
 
 
 def build_version(version: DatasetVersion, progress: Any) -> None:

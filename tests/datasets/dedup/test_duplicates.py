@@ -1,13 +1,21 @@
 """Equal and nearly equal samples: which are exported, on which side, and in which histories."""
 
+from itertools import combinations
+
 import orjson
 import pytest
 from django.core.management import call_command
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from datasets.dedup import signatures
+from datasets.dedup.split_plan import DUPLICATE
 from datasets.exports import exports
+from datasets.exports.options import Options
+from datasets.exports.plan import build_export_plan
+from datasets.exports.source import DecisionVerdicts, Source
 from datasets.models import DatasetExport, DatasetSample
+from jobs.progress import Progress
 from tests.datasets.conversations import agent, store_session, user
 from tests.datasets.dedup.sample_texts import add_sample, find_alike, ids, near_text, rows
 from tests.datasets.exports.export_helpers import build_export, excluded_samples, make_export
@@ -253,18 +261,85 @@ def add_drawn(drawn, session_names, order):
         add_sample(sample_id, reply, prompt="Tell.", **columns)
 
 
+def is_alike(first, second):
+    return bool(find_alike([f"Tell. {first}", f"Tell. {second}"]))
+
+
 def outputs(export):
     """The outputs that each side teaches."""
     return {side: sorted(row["output"] for row in side_rows) for side, side_rows in rows(export).items()}
 
 
 @sometimes
-@given(drawn=DRAWN)
-def test_no_two_rows_are_alike(drawn):
+@given(drawn=DRAWN, data=st.data())
+def test_a_sample_is_left_out_exactly_when_a_better_one_is_alike(drawn, data):
+    qualities = data.draw(st.permutations(range(len(drawn))))
+    drawn = [(*row[:4], quality / 100) for row, quality in zip(drawn, qualities, strict=True)]
     add_drawn(drawn, [f"s{number}" for number in range(8)], range(len(drawn)))
-    taught = outputs(build_export(train_split=0.4, validation_split=0.3))
-    exported = [f"Tell. {text}" for texts in taught.values() for text in texts]
-    assert exported and not find_alike(exported)
+    samples = DatasetSample.objects.order_by("annotation_status", "-quality_score").values_list("id", "content")
+    # "approved" is before "auto_approved"; this is the whole order, as no two samples have one quality
+    texts = {sample_id: orjson.loads(content)["agentReply"] for sample_id, content in samples}
+    export = build_export(train_split=0.4, validation_split=0.3)
+    worse = {other for (_, first), (other, second) in combinations(texts.items(), 2) if is_alike(first, second)}
+    assert set(excluded_samples(export).get("duplicate", [])) == worse
+    assert len(worse) < len(texts)
+
+
+class Released:
+    """Sides and members of a release before."""
+
+    def __init__(self, sides, members):
+        self.sides, self.members = sides, members
+
+    def find_side(self, _agent_id, session_id):
+        return self.sides.get(session_id, -1)
+
+    def find_members(self, sample_ids):
+        return self.members & set(sample_ids)
+
+
+@sometimes
+@given(
+    drawn=DRAWN,
+    fixed=st.dictionaries(st.integers(0, 7), st.integers(0, 2), max_size=6),
+    is_member=st.lists(st.booleans(), min_size=24, max_size=24),
+    data=st.data(),
+)
+@pytest.mark.parametrize("duplicates", ["one", "keep"])
+def test_beside_fixed_sides_no_two_sides_are_alike(tmp_path, duplicates, drawn, fixed, is_member, data):
+    qualities = data.draw(st.permutations(range(len(drawn))))
+    drawn = [(*row[:4], quality / 100) for row, quality in zip(drawn, qualities, strict=True)]
+    plans = []
+    for order in (range(len(drawn)), data.draw(st.permutations(range(len(drawn))))):
+        add_drawn(drawn, [f"s{number}" for number in range(8)], order)
+        columns = ("id", "content", "session_id", "annotation_status", "quality_score", "signature__made_from")
+        signatures.renew(DatasetSample.objects.values_list("id", flat=True))
+        samples = list(DatasetSample.objects.values(*columns))
+        sides = {f"s{session}": side for session, side in fixed.items()}
+        members = {
+            sample["id"]
+            for sample in samples
+            if is_member[int(sample["id"].partition("-")[2])] and sample["session_id"] in sides
+        }
+        options = Options("alpaca", "reply", duplicates=duplicates, train_split=0.4, validation_split=0.3)
+        source, released = Source(options), Released(sides, members)
+        plan = build_export_plan(source, options, DecisionVerdicts(options), tmp_path, Progress(), 0, fixed=released)
+        plans.append({row["id"]: plan.find_assignment(row["id"], row["signature__made_from"]) for row in samples})
+    assert plans[0] == plans[1]
+    side_of = {sample_id: assignment % DUPLICATE for sample_id, assignment in plans[0].items()}
+    assert all(side_of[sample["id"]] == sides.get(sample["session_id"], side_of[sample["id"]]) for sample in samples)
+
+    def rank(sample):
+        is_late = duplicates == "keep" and sample["session_id"] not in sides
+        return is_late, sample["id"] not in members, sample["annotation_status"], -sample["quality_score"]
+
+    ranked = [(sample["id"], orjson.loads(sample["content"])["agentReply"]) for sample in sorted(samples, key=rank)]
+    worse = {
+        other
+        for (best, first), (other, second) in combinations(ranked, 2)
+        if is_alike(first, second) and (duplicates == "one" or side_of[best] != side_of[other])
+    }
+    assert {sample_id for sample_id, assignment in plans[0].items() if assignment >= DUPLICATE} == worse
 
 
 @sometimes
