@@ -131,7 +131,7 @@ def count_most(places, names_of):
 def test_no_cap_is_exceeded_and_none_leaves_out_too_much(samples, session, tool, twins):
     sessions, roots, tools = (list(column) for column in zip(*samples, strict=True)) if samples else ([], [], [])
     groups = Groups(roots)
-    reasons = apply_caps(Caps(session, tool, twins), FeatureColumns(sessions, tools), groups)
+    reasons = apply_caps(Caps(session, tool, twins), FeatureColumns(sessions, tools), groups, groups.is_kept)
     stay = [place for place, is_kept in enumerate(groups.is_kept) if is_kept]
     assert [place for place, reason in enumerate(reasons) if not reason] == stay
     limits = (

@@ -9,7 +9,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from datasets.dedup import signatures
-from datasets.dedup.split_plan import DUPLICATE
 from datasets.exports import exports
 from datasets.exports.options import Options
 from datasets.exports.plan import build_export_plan
@@ -326,7 +325,7 @@ def test_beside_fixed_sides_no_two_sides_are_alike(tmp_path, duplicates, drawn, 
         plan = build_export_plan(source, options, DecisionVerdicts(options), tmp_path, Progress(), 0, fixed=released)
         plans.append({row["id"]: plan.find_assignment(row["id"], row["signature__made_from"]) for row in samples})
     assert plans[0] == plans[1]
-    side_of = {sample_id: assignment % DUPLICATE for sample_id, assignment in plans[0].items()}
+    side_of = {sample_id: side for sample_id, (side, _reason, _size) in plans[0].items()}
     assert all(side_of[sample["id"]] == sides.get(sample["session_id"], side_of[sample["id"]]) for sample in samples)
 
     def rank(sample):
@@ -339,7 +338,7 @@ def test_beside_fixed_sides_no_two_sides_are_alike(tmp_path, duplicates, drawn, 
         for (best, first), (other, second) in combinations(ranked, 2)
         if is_alike(first, second) and (duplicates == "one" or side_of[best] != side_of[other])
     }
-    assert {sample_id for sample_id, assignment in plans[0].items() if assignment >= DUPLICATE} == worse
+    assert {sample_id for sample_id, (_side, reason, _size) in plans[0].items() if reason} == worse
 
 
 @sometimes
