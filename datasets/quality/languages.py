@@ -20,10 +20,7 @@ SCRIPTS = {
 WEIGHTS = {"han": 0.6, "kana": 0.5, "hangul": 0.5}
 # Frequent short words that the other languages of this list do not have.
 WORDS = {
-    "en": (
-        "the and is are was of to that this it you for with have not be what how my your can will from they "
-        "has who why which it's i'm don't would should there"
-    ),
+    "en": "the and is are was of to that this it you for with have not be what how my your can will they who why which",
     "de": "der die das und ist nicht ich sie es ein eine mit für auf zu den dem von wie wir auch sind habe werden",
     "fr": "le les des et est une pour que qui dans vous je pas avec sur du au ce nous votre sont être il",
     "es": "el los las y es una para que con por su se del está usted como más pero tiene hay son lo",

@@ -10,11 +10,12 @@ from .signal import NO, NOT_YET, UNKNOWN, Answer, build_yes
 from .turn_texts import TurnTexts
 
 DONE = re.compile(
-    r"(?i)(?:all )?(?:done|finished|completed?|ready|checked)|已?(?:经)?(?:完成|好|搞定|处理|查看|检查)(?:了|完毕|"
-    r"好了)?|搞定"
+    r"(?i)(?:all )?(?:done|finished|completed?|ready|checked|noted|ok(?:ay)?|got it|sure|saved)|好的?|收到|"
+    r"已?(?:经)?(?:完成|好|搞定|处理|查看|检查|记下)(?:了|完毕|好了)?|搞定"
 )
 ASKS = re.compile(
-    r"[?？吗呢]\s*$|(?i:\b(?:which|what|how|why|when|where|who)\b)|多少|哪|几|什么|怎么|为什么|谁|多久|是不是|有没有"
+    r"[?？]|[吗呢](?=[\s，,。！!]|$)|(?i:\b(?:which|what|how|why|when|where|who)\b)|多少|哪|几|什么|原因|怎么|为什么|"
+    r"谁|多久|是不是|有没有"
 )
 SHORT = 1_500  # characters
 NO_WORDS = re.compile(r"[\W_]+")
@@ -139,9 +140,11 @@ def find_empty_reply(texts: TurnTexts) -> Answer:
     if len(reply) > 200:
         return NO
     words = NO_WORDS.sub(" ", reply.replace("'", "\0").replace("’", "\0")).replace("\0", "'").strip()
+    is_remark = len(texts.question) < 60 and not ASKS.search(texts.question)
+    if is_remark and ((reply and not words) or (texts.calls and DONE.fullmatch(words))):
+        return NO
     if not words:
-        is_emoji = reply and NEEDS_NO_ANSWER.match(texts.question) and len(texts.question) < 60
-        return NO if is_emoji else build_yes(texts)
+        return build_yes(texts)
     is_empty = ACKNOWLEDGED.fullmatch(words) or ACKNOWLEDGED_ZH.fullmatch(words.replace(" ", ""))
     is_empty = is_empty or (DONE.fullmatch(words) and ASKS.search(texts.question))
     return build_yes(texts) if is_empty and not NEEDS_NO_ANSWER.match(texts.question) else NO
@@ -170,10 +173,16 @@ def _ends_in_the_middle(reply):
         return True
     if words.count("(") > words.count(")") or words.count("（") > words.count("）") or words.count("`") % 2:
         return True
-    if FINISHED.search(words) or LAST_SYMBOL.search(words) or (ITEM.match(last) and not ENDS.search(body)):
+    is_signature = body.endswith("\n") and len(last) <= 40 and not last.startswith(" ")
+    if (
+        is_signature
+        or FINISHED.search(words)
+        or LAST_SYMBOL.search(words)
+        or (ITEM.match(last) and not ENDS.search(body))
+    ):
         return False
     ends = [match.end() for match in ENDS.finditer(reply)]
-    if not ends or (ITEM.match(last) and not ENDS.search(body.rpartition("\n")[2])):
+    if not ends or (ITEM.match(last) and not ENDS.search(body.rpartition("\n")[2])):  # items without full stops
         return False
     rest = strip_code(reply[ends[-1] :]).strip()
     is_long = len(rest.split()) >= 3 or sum("\u4e00" <= letter <= "\u9fff" for letter in rest) >= 4
@@ -198,7 +207,7 @@ def find_other_language(texts: TurnTexts) -> Answer:
             return NO
     elif question[of_reply] >= (4 if of_reply == "latin" else 1) and question[of_reply] > 0.1 * question.total():
         return NO  # a question in both
-    elif reply[of_question] > (0.45 if of_question == "latin" else 0.3) * reply.total():
+    elif reply[of_question] > 0.45 * reply.total() or (of_question != "latin" and reply[of_question] >= 3):
         return NO
     requests = [texts.question, *(turn.question for turn in texts.earlier)]
     return NO if any(ANOTHER_LANGUAGE.search(request) for request in requests) else build_yes(texts)

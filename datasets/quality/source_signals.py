@@ -46,7 +46,8 @@ EVERYDAY = frozenset({24.0, 60.0, 100.0, 365.0})
 CONVERTED = (
     (
         re.compile(
-            r"\s?(?:km|miles?|lbs?|pounds?|kg|cm|inch(?:es)?|feet|ft|oz|ounces?|lit(?:er|re)s?|gallons?)\b|公里|英里|公斤|斤|磅"
+            r"\s?(?:km|miles?|lbs?|pounds?|kg|cm|inch(?:es)?|feet|ft|oz|ounces?|lit(?:er|re)s?|gallons?)\b|公里|英里|"
+            r"公斤|斤|磅"
         ),
         (1.60934, 0.453592, 2.54, 0.3048, 28.3495, 3.78541, 2, 1000),
     ),
@@ -65,6 +66,7 @@ LINE_NUMBERS = 8  # columns of numbers that are added up
 KEY_NUMBER = re.compile(r"\"([\w.-]{1,40})\"\s*:\s*\"?(-?\d+(?:\.\d+)?)")
 PERCENT = re.compile(r"(\d[\d,]*(?:\.\d+)?)\s?[%％]")
 DEGREES = re.compile(r"(?i)°|celsius|fahrenheit|degrees|度")
+TIME = re.compile(r"\b\d{1,2}:(\d\d)\b(?!:)")
 MEMBER = re.compile(r"\{")
 
 
@@ -90,7 +92,8 @@ def find_number_without_source(texts: TurnTexts) -> Answer:
     pool = sorted(numbers | _derive(sources, own, texts))
     if all(_is_in(claim, pool) or _is_converted(claim, own) or _is_share(claim, own) for claim in missing):
         return NO
-    return UNKNOWN if _has_gaps(texts) else build_yes(texts)
+    # Without results the number may be of the prompt, which has files that are not read here.
+    return UNKNOWN if len(sources) < 2 or _has_gaps(texts) else build_yes(texts)
 
 
 class Claim(NamedTuple):
@@ -103,7 +106,8 @@ class Claim(NamedTuple):
 
 
 def _read_claims(texts) -> Iterator[Claim]:
-    text = NO_CLAIM.sub(" ", texts.reply)
+    minute = texts.at // 60_000 % 60
+    text = TIME.sub(lambda match: " " if _is_near(int(match[1]), minute) else match[0], NO_CLAIM.sub(" ", texts.reply))
     for match in islice(CLAIM.finditer(text), MOST_CLAIMS):
         digits, unit = match[1].replace(",", ""), (match[2] or "").lower()
         value, before = float(digits), text[max(0, match.start() - 14) : match.start()]
@@ -118,6 +122,11 @@ def _read_claims(texts) -> Iterator[Claim]:
         after = text[match.end(1) : match.end() + 12]
         factors = next((factors for pattern, factors in CONVERTED if pattern.search(after)), (100,) if is_money else ())
         yield Claim(value * factor, step * factor, factors, unit in ("%", "％"))
+
+
+def _is_near(minute, other):
+    """Whether two minutes of an hour, of any time zone, are ten apart at most: the time at which the agent spoke."""
+    return min((minute - other) % 60, (other - minute) % 60) <= 10
 
 
 def _read_turn_numbers(turn):
