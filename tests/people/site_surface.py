@@ -45,7 +45,7 @@ def documented_operations():
 
 
 # Arguments of addresses in the requests of tests.
-ARGUMENTS = {"agent": "ada", "username": "somebody", "key": "memoryGate.windowSize", "number": "9"}
+ARGUMENTS = {"agent": "ada", "username": "somebody", "key": "memoryGate.windowSize", "number": "9", "run_id": "9"}
 
 
 def page_address(name):

@@ -42,6 +42,7 @@ ALWAYS = {"created_at": factories.T0, "last_seen_at": factories.T0, "expires_at"
 CLEARED = '{"removed": 0, "removedBytes": 0, "kept": 1, "young": 0}'
 RUNS = {
     **dict.fromkeys(("retention", "archive"), ("failed", '{"days": 9}', None)),
+    "collection": ("finished", '{"run": 1}', "{}"),
     "artifact_gc": ("finished", '{"older_than": 0, "is_dry_run": true, "by": "x"}', CLEARED),
 }
 LINTED = "Run openclaw status --json and report."

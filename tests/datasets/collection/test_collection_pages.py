@@ -127,7 +127,7 @@ def test_the_api_answers_as_the_pages(as_admin):
     assert (saved.status_code, saved.json()["version"]) == (201, 2)
     listed = as_admin.get("/api/v1/collection/strategies").json()["items"]
     assert [row["version"] for row in listed] == [2, 1]
-    assert post_json(as_admin, "/collection/runs", {"type": "neither"}).status_code == 400
+    assert post_json(as_admin, "/collection/runs", {"type": "neither"}).status_code == 422
     assert post_json(as_admin, "/collection/strategies", {"changes": {"turns": 3}}).status_code == 409
 
 
