@@ -101,7 +101,6 @@ ROWS = (
     Page("datasets:sample_list", "viewer", "/samples/", "Samples", 9, ("?status=pending",), on="samples"),
     Page("datasets:samples_bulk", "labeller", "/samples/bulk/?verdict=approved", "Approve ", 7, ONE),
     Page("datasets:model_scores", "viewer", "samples/scores/", "Scores by a model for {agent}", 14, ONE),
-    part("datasets:session_samples", "viewer", "sessions/{session}/samples/of/" + OF_TURNS, 4, ONE, LINKS),
     part("datasets:session_samples", "viewer", "sessions/{session}/samples/of/" + OF_TURNS, 5, ONE, LINKS),
     Page("datasets:write_opinion", "labeller", "opinions/{write}/?opinion=should_say", "Wrong: should say …", 36, ONE),
     apart("datasets:write_verdict", "viewer", "a part of a page; tests/datasets/kinds looks at it"),
