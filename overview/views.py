@@ -10,6 +10,7 @@ from django_htmx.http import trigger_client_event
 from agents import database_loss, omissions
 from agents.claims import find_home_names
 from agents.decorators import agent_view_for
+from datasets.queues.queue_store import list_queues
 from openclaw_web.lists.declaration import shows
 from openclaw_web.lists.list_response import render_list
 from openclaw_web.pages.html import redirect_to, render_page
@@ -22,11 +23,20 @@ from .first_page import context
 from .memory_list import MEMORY
 from .ranges import read_range
 
+QUEUES_FIRST = "queues_first"  # key in the session of a labeller who has been sent to their queues
+
 
 @require_GET
 @agent_view_for("viewer", of_all=True)
 def overview(request, agent):
-    """Show problems, the sums of a range, and a row for each agent; or the page of one agent."""
+    """Show problems, the sums of a range, and a row for each agent; or the page of one agent.
+
+    The first page of a labeller for whom a review queue waits is the list of queues.
+    """
+    if agent is None and request.user.role == "labeller" and QUEUES_FIRST not in request.session:
+        if any(count for _queue, count in list_queues(request.user)):
+            request.session[QUEUES_FIRST] = True  # the next time this page is what it is for others
+            return redirect_to(request, reverse("datasets:queue_list"))
     values = context.build_context(request.GET, request.user, agent)
     if values["agents"] and not values["first_import"] and request.session.pop(FIRST_VISIT, False):
         return redirect_to(request, reverse("collecting:import_summary"))

@@ -10,6 +10,7 @@ from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Body, Schema
 from openclaw_web.endpoints.table_schemas import table_schema
 from openclaw_web.pages.roles import needs
+from people.audit import log as audit
 
 from ..models import DatasetSample, QueueItem, ReviewQueue, SampleLabel
 from ..review.api import JudgedOut, NextOut, SampleId, VerdictIn
@@ -163,6 +164,7 @@ def queue_conflicts(request, queue_id: str):
         sample = DatasetSample.objects.filter(id=item.sample_id).first()
         labels = SampleLabel.objects.filter(id__in=item.seats.values("label_id")).order_by("id")
         if sample:
+            audit.record(request.user.username, "read", object_type="sample", object_id=sample.id)
             conflicts.append({"sample_id": sample.id, "verdicts": [page.describe_rival(label) for label in labels]})
     return {"conflicts": conflicts}
 

@@ -13,13 +13,17 @@ from datasets.models import (
     DatasetVersion,
     FindingValue,
     FindingValueAgent,
+    Guideline,
+    QueueItem,
+    QueueSeat,
+    ReviewQueue,
     TurnOutcome,
     VersionTaint,
 )
 from findings.models import Finding
 
 VALUES = {"notRolledBackWithinDays": 7, "minQualityScore": 0.7}
-DATASET, VERSION, VALUE = f"{0:026d}", f"{0:026d}", f"{0:032x}"
+DATASET, VERSION, VALUE, QUEUE = f"{0:026d}", f"{0:026d}", f"{0:032x}", f"{0:026d}"
 
 
 # Long, as it names the columns of eight tables.
@@ -132,6 +136,21 @@ def fill_datasets(count, *, agent, db):
         value_hash=f"'{VALUE}'",
         found_at=moment,
     )
+    fill_queues(count)
+
+
+def fill_queues(count):
+    """Insert `count` review queues, and items of the first with a claim each."""
+    moment, ids = f"{T0} + i * 6000", "printf('%026d', i)"
+    about = {"created_by": "'user1'", "created_at": moment}
+    insert("default", ReviewQueue, count, id=ids, name="'queue ' || i", reviewers="2", guideline="1", **about)
+    written = {"number": "1", "written_by": "'user1'", "written_at": moment}
+    insert("default", Guideline, count, id=_follow(Guideline), queue_id=ids, text="'Be fair.'", **written)
+    ranked = {"value": "i", "reason": "'new'", "sample_created_at": moment, "twins_json": "'[]'"}
+    item_ids, sample_ids = _follow(QueueItem), "printf('%08d', i)"
+    insert("default", QueueItem, count, id=item_ids, queue_id=f"'{QUEUE}'", sample_id=sample_ids, **ranked)
+    held = {"since": moment, "expires_at": moment, "with_twins": "0"}
+    insert("default", QueueSeat, count, id=_follow(QueueSeat), item_id="i + 1", reviewer="'user1'", **held)
 
 
 def _follow(model):

@@ -58,6 +58,7 @@ ELSEWHERE = {
         write_judge write_opinion_save writes_queue finding_judge finding_undo findings_scan sample_finding
         dataset_create dataset_release version_verify version_check version_anew version_compare benchmark_add
         export_again model_scores_run collection_start what_if_save approval_resume approval_undo
+        queue_change queue_create queue_extend
     """,
     "episodes": "capture_set head_give_out policy_set redact_do retention_start verify_start",
     "gate": "own_gate_run own_gate_switch replay_continue replay_start",
@@ -76,7 +77,9 @@ ELSEWHERE = {
 }
 # Routes that show something that their address does not name: the view reports it to the log (`request.opened`).
 SAY_THEMSELVES = {
-    "api": "artifact_content artifact_fetch artifact_peek checkpoint_detail review_next turn_context",
+    "api": """
+        artifact_content artifact_fetch artifact_peek checkpoint_detail queue_conflicts queue_next review_next turn_context
+    """,
     "artifacts": "artifact_detail artifact_download",
     "datasets": "review",
     "operations": "checkpoint_detail",
@@ -96,6 +99,7 @@ NO_CONTENT = {
         version_detail member_list version_difference sample_uses benchmark_list dataset_statistics search
         chain reach remediation remediation_detail score_plan dataset_quality
         strategy_list run_list run_detail run_turns approval dataset_coverage
+        queue_list queue_agreement
     """,
     "artifacts": "artifact_list",
     "automation": "background_list cron_list subagent_list",
@@ -106,6 +110,7 @@ NO_CONTENT = {
         dataset_list dataset_detail version_detail version_of member_list taint_list difference_list benchmark_list
         sample_uses write_uses model_scores collection_list collection_run collection_turns what_if turn_outcome
         dataset_coverage dataset_next
+        queue_agreement queue_detail queue_list
     """,
     "episodes": "event_list redaction_preview scope_list scope_retention scope_statistics",
     "gate": """

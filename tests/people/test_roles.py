@@ -61,7 +61,10 @@ READS = {
         /samples/{sample_id}/uses /benchmarks /collection/strategies /collection/runs /collection/runs/{run_id}
         /collection/runs/{run_id}/turns
     """,
-    "labeller": "/review/next /review/progress",
+    "labeller": """
+        /review/next /review/progress /review/queues /review/queues/{queue_id}/conflicts
+        /review/queues/{queue_id}/next
+    """,
     "operator": """
         /agents/{agent}/samples/scores
         /agents/{agent}/episodes/head /agents/{agent}/gate/run /agents/{agent}/guardian/files/{name}/cure
@@ -69,6 +72,7 @@ READS = {
         /agents/{agent}/guardian/proposals/{proposal_id} /agents/{agent}/guardian/run
         /agents/{agent}/guardian/sessions/{session_id}/rollback /agents/{agent}/guardian/writes/{audit_id}/rollback
         /agents/{agent}/remediation /agents/{agent}/remediation/{remediation_id}
+        /review/queues/{queue_id}/agreement
         /operations/backups /operations/doctor /operations/doctor/ignored /operations/doctor/runs
         /operations/doctor/runs/{run_id} /operations/doctor/runs/{run_id}/sources /problems
     """,
@@ -161,6 +165,9 @@ OPERATIONS = {
     "POST /operations/users": ("admin", {"username": "new"}),
     "POST /operations/users/{username}/role": ("admin", {"role": "labeller"}),
     **{f"POST /problems/{{problem_id}}/{verb}": ("operator", {"reason": "x"}) for verb in VERBS},
+    "POST /review/queues": ("operator", {"name": "x"}),
+    "POST /review/queues/{queue_id}/adjudicate": ("labeller", {"sample_id": "x", "chosen": "x"}),
+    "POST /review/queues/{queue_id}/verdict": ("labeller", {"sample_id": "x", "status": "approved"}),
     "POST /review/skip": ("labeller", {"sample_id": "x"}),
     "POST /review/verdict": ("labeller", {"sample_id": "x", "status": "approved"}),
     "POST /samples/bulk": ("labeller", {"status": "approved", "expected_count": 1}),

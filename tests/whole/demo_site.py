@@ -25,7 +25,7 @@ from operations.models import Remediation
 from people.accounts import invitations
 from people.accounts import services as accounts
 from people.models import User
-from tests.datasets.dataset_rows import DATASET, fill_datasets
+from tests.datasets.dataset_rows import DATASET, QUEUE, fill_datasets
 from tests.episodes.ledger_events import store_event
 from tests.whole.site_rows import build_heading_names
 
@@ -48,7 +48,7 @@ def add_facts():
         | _add_site_rows()
     )
     fill_datasets(2, agent=AGENT, db=DB)
-    facts |= {"dataset": DATASET, "dataset_name": "dataset 0"}
+    facts |= {"dataset": DATASET, "dataset_name": "dataset 0", "queue": QUEUE, "queue_name": "queue 0"}
     named = {"artifact_name": "Text", "person": "demo", "guest": "mei"} | build_heading_names(facts, AGENT)
     text = json.dumps({name: str(value) for name, value in (facts | named).items()}, separators=(",", ":"))
     return text.replace(" ", "\\u0020")

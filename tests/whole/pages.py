@@ -122,6 +122,9 @@ ROWS = (
     apart("datasets:finding_texts", "labeller", "values for places in a list"),
     Page("datasets:member_list", "viewer", "/datasets/{dataset}/1/members/", "Members", 10, PLAIN),
     Page("datasets:sample_uses", "viewer", "/samples/{sample}/uses/", "Releases and files", 12, ONE),
+    Page("datasets:queue_agreement", "operator", "/review/queues/{queue}/agreement/", "Agreement", 10, ONE),
+    Page("datasets:queue_detail", "labeller", "/review/queues/{queue}/", "{queue_name}", 12, ONE),
+    Page("datasets:queue_list", "labeller", "/review/queues/", "Review queues", 60, ONE),
     Page("datasets:statistics", "viewer", "/datasets/statistics/", "Sample statistics", 8, ONE),
     Page("datasets:taint_list", "viewer", "/datasets/{dataset}/1/taints/", "Members that should", 10, PLAIN),
     Page("datasets:version_detail", "viewer", "/datasets/{dataset}/1/", "{dataset_name}", 20, ONE),
@@ -292,8 +295,9 @@ FORMS = {
         guardian:correct_save jobs:job_cancel operations:checkpoint_make
     """,
     "operator": """
-        collecting:collect_start datasets:findings_scan episodes:head_give_out episodes:redact_do episodes:verify_start
         datasets:model_scores_run
+        collecting:collect_start datasets:findings_scan datasets:queue_create datasets:queue_change
+        datasets:queue_extend episodes:head_give_out episodes:redact_do episodes:verify_start
         gate:own_gate_run gate:replay_continue gate:replay_plan gate:replay_start guardian:handover_check
         guardian:own_guardian_run guardian:proposal_approve guardian:proposal_decline
         guardian:proposal_hand_over guardian:rollback_do guardian:rollback_hand_over guardian:rollback_settle

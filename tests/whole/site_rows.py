@@ -27,7 +27,7 @@ from people.accounts import invitations, services, tokens
 from people.configuration import saved_views
 from people.models import SignIn
 from tests import factories
-from tests.datasets.dataset_rows import DATASET, fill_datasets
+from tests.datasets.dataset_rows import DATASET, QUEUE, fill_datasets
 from tests.episodes.ledger_events import store_event
 from tests.guardian.corrections.correction_rows import create_correction
 from tests.guardian.write_rows import create_write
@@ -79,6 +79,8 @@ def fill_everything(count, person):
             "person": person.username,
             "dataset": DATASET,
             "dataset_name": "dataset 0",
+            "queue": QUEUE,
+            "queue_name": "queue 0",
         }
     )
 
