@@ -10,6 +10,7 @@ from .exports import views as export_views
 from .finding_values import views as finding_views
 from .kinds import views as kind_views
 from .model_scores import views as score_views
+from .quality_report import views as report_views
 from .queues import views as queue_views
 from .releases import benchmark_views, sample_views
 from .releases import views as release_views
@@ -21,6 +22,7 @@ from .write_samples import opinion_views
 app_name = "datasets"
 urlpatterns = [
     path("datasets/statistics/", statistics_views.statistics, name="statistics"),
+    path("datasets/statistics/quality/", report_views.quality_report, name="quality_report"),
     path("samples/", views.sample_list, name="sample_list"),
     path("samples/bulk/", review_views.samples_bulk, name="samples_bulk"),
     path("samples/bulk/label/", review_views.samples_bulk_label, name="samples_bulk_label"),

@@ -78,7 +78,8 @@ ELSEWHERE = {
 # Routes that show something that their address does not name: the view reports it to the log (`request.opened`).
 SAY_THEMSELVES = {
     "api": """
-        artifact_content artifact_fetch artifact_peek checkpoint_detail queue_conflicts queue_next review_next turn_context
+        artifact_content artifact_fetch artifact_peek checkpoint_detail queue_conflicts queue_next review_next
+        turn_context
     """,
     "artifacts": "artifact_detail artifact_download",
     "datasets": "review",
@@ -99,7 +100,7 @@ NO_CONTENT = {
         version_detail member_list version_difference sample_uses benchmark_list dataset_statistics search
         chain reach remediation remediation_detail score_plan dataset_quality
         strategy_list run_list run_detail run_turns approval dataset_coverage
-        queue_list queue_agreement
+        queue_list queue_agreement dataset_quality_report
     """,
     "artifacts": "artifact_list",
     "automation": "background_list cron_list subagent_list",
@@ -110,7 +111,7 @@ NO_CONTENT = {
         dataset_list dataset_detail version_detail version_of member_list taint_list difference_list benchmark_list
         sample_uses write_uses model_scores collection_list collection_run collection_turns what_if turn_outcome
         dataset_coverage dataset_next
-        queue_agreement queue_detail queue_list
+        queue_agreement queue_detail queue_list quality_report
     """,
     "episodes": "event_list redaction_preview scope_list scope_retention scope_statistics",
     "gate": """

@@ -55,7 +55,7 @@ READS = {
         /operations/memory /operations/skipped
         /operations/tokens /overview /overview/agents /samples /samples/{sample_id}
         /findings /findings/rules /findings/{value_hash} /findings/{value_hash}/places /datasets /datasets/statistics
-        /datasets/quality /datasets/coverage
+        /datasets/quality /datasets/coverage /datasets/quality/report /collection/approval
         /datasets/{dataset_id} /datasets/{dataset_id}/versions/{number}
         /datasets/{dataset_id}/versions/{number}/members /datasets/{dataset_id}/versions/{number}/difference
         /samples/{sample_id}/uses /benchmarks /collection/strategies /collection/runs /collection/runs/{run_id}
@@ -146,6 +146,8 @@ OPERATIONS = {
     "POST /agents/{agent}/sessions/{session_id}/samples": ("labeller", {"turns": [1]}),
     "POST /benchmarks": ("labeller", {"name": "x", "text": "x"}),
     "POST /benchmarks/{benchmark_id}/report": ("labeller", {}),
+    "POST /collection/approval/resume": ("admin", {}),
+    "POST /collection/approval/undo": ("admin", {}),
     "POST /collection/runs": ("labeller", {}),
     "POST /collection/strategies": ("admin", {"changes": {}}),
     "POST /collection/what-if": ("viewer", {"changes": {}}),

@@ -126,6 +126,7 @@ ROWS = (
     Page("datasets:queue_detail", "labeller", "/review/queues/{queue}/", "{queue_name}", 12, ONE),
     Page("datasets:queue_list", "labeller", "/review/queues/", "Review queues", 60, ONE),
     Page("datasets:statistics", "viewer", "/datasets/statistics/", "Sample statistics", 8, ONE),
+    Page("datasets:quality_report", "viewer", "/datasets/statistics/quality/", "Quality report", 8, ONE),
     Page("datasets:taint_list", "viewer", "/datasets/{dataset}/1/taints/", "Members that should", 10, PLAIN),
     Page("datasets:version_detail", "viewer", "/datasets/{dataset}/1/", "{dataset_name}", 20, ONE),
     apart("datasets:version_of", "viewer", REDIRECT),
@@ -308,6 +309,7 @@ FORMS = {
     """,
     "admin": """
         collecting:folder_import datasets:version_anew datasets:what_if_save
+        datasets:approval_resume datasets:approval_undo
         artifacts:artifact_remove artifacts:artifact_verify episodes:capture_set episodes:policy_set
         episodes:retention_start gate:own_gate_switch guardian:own_guardian_switch
         operations:artifact_store_clear operations:backup_create operations:backup_drill operations:backup_verify
