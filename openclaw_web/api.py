@@ -94,6 +94,7 @@ ROUTERS = (
     "operations.artifact_gc.api",
     "operations.lint.api",
     "operations.notifications.api",
+    "operations.mcp.api",
     "people.audit.api",
     "people.accounts.api",
     "people.configuration.api",

@@ -32,6 +32,7 @@ VERBS = {
         "work": "Run jobs until stopped. `serve` starts such a worker automatically.",
         "demo": "Create demonstration data, import it and serve the site, until stopped.",
         "service": "Install the site as a service of systemd; show and remove the service.",
+        "mcp": "Serve the tools of the Model Context Protocol on standard input and output.",
     },
     N_("Data"): {
         "collect": "Import an OpenClaw folder. Running the command again imports only what is new.",
