@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 from agents import databases
 from agents import services as agents
 from agents.models import Agent
-from artifacts import handles, receipts, services
+from artifacts import command_runs, handles, receipts, services
 from artifacts.errors import DamagedArtifact, NoRoom, NoSuchArtifact, WrongSelector
 from artifacts.excerpts import content_fetch
 from artifacts.excerpts.selectors import MODES, MOST_PEEK_CHARS, PEEK_CHARS, USUAL_CHARS, Selector
@@ -74,6 +74,38 @@ class Stash:
             with file:
                 row, stored = services.stash(db, file, kind=kind, meta=meta, is_compressed=gzip)
         return Outcome(receipts.build_stash_receipt(row, stored), f"{row.handle}\n{row.summary}")
+
+
+class Run:
+    HELP = gettext_lazy("Run a command; store a long output, and print its beginning, its end and its handle.")
+    EXAMPLES = ("artifact run -- npm test", "artifact run --agent research --max-chars 4000 -- git log --stat")
+
+    def add_arguments(self, parser):
+        parser.add_argument("words", nargs="+", metavar="COMMAND", help=_("after --: the command and its arguments"))
+        parser.add_argument(
+            "--max-chars",
+            type=int,
+            default=USUAL_CHARS,
+            metavar="N",
+            help=_("print an output of at most so many characters as it is (%(default)s)"),
+        )
+        parser.add_argument(
+            "--preview-chars", type=int, default=2_000, metavar="N", help=_("print so much of others (%(default)s)")
+        )
+        parser.add_argument(
+            "--most-mb", type=int, default=1_024, metavar="N", help=_("end the command after so many MB (%(default)s)")
+        )
+
+    def run(self, words, max_chars, preview_chars, most_mb, agent, json, **options):
+        if not 1 <= preview_chars <= max_chars <= USUAL_CHARS or most_mb < 1:
+            sentence = _("--preview-chars must be 1 to --max-chars, --max-chars at most %(most)s.")
+            raise WrongUse(sentence % {"most": USUAL_CHARS})
+        result = command_runs.run(words, agent, lambda: get_alias(agent, make=True), max_chars, preview_chars, most_mb)
+        for sentence in result.sentences:
+            sys.stderr.write(f"{sentence}\n")
+        if not json:
+            command_runs.write_output(result.output)
+        return Outcome(result.as_receipt(), "", result.status)
 
 
 class Fetch:
@@ -252,7 +284,7 @@ class Command(Group):
         "artifact gc --older-than 30d --dry-run",
     )
     verbs = {
-        "stash": Stash(), "fetch": Fetch(), "peek": Peek(), "list": List(), "rm": Remove(),
+        "stash": Stash(), "run": Run(), "fetch": Fetch(), "peek": Peek(), "list": List(), "rm": Remove(),
         "gc": CollectGarbage(), "verify": Verify(), "import": Import(), "lint": Lint(),
     }  # fmt: skip
     # Exit statuses of the existing tool: 2 for wrong input, 1 for missing or damaged artifacts.
@@ -277,7 +309,8 @@ class Command(Group):
             raise CommandError(outcome.sentence, returncode=outcome.status)
 
     def _print(self, text):
-        self.stdout.write(self.fit_to_output(text))
+        if text:
+            self.stdout.write(self.fit_to_output(text))
 
 
 def _build_outcome(result, summary, status, sentence):
