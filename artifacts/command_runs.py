@@ -118,8 +118,8 @@ def run(
 ) -> RunResult:
     """Run a command to its end.
 
-    An output of more than `max_chars` characters is stored for the agent whose file `open_agent` returns. An output that
-    cannot be stored is lost but for its beginning and end, which a sentence says.
+    An output of more than `max_chars` characters is stored for the agent whose file `open_agent` returns. Where it
+    cannot be stored, a sentence says so, and its beginning and end remain.
     """
     try:
         output = CommandOutput(words, most_mb * MB)

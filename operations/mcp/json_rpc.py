@@ -82,7 +82,7 @@ def _answer_request(method, params, caller):
         return {"tools": tools.list_tools(caller.user)}
     if method == "tools/call":
         try:
-            return tools.call(caller, params.get("name"), params.get("arguments") or {})
+            return tools.call(caller, params.get("name"), params.get("arguments", {}))
         except tools.NoSuchTool as exc:
             raise RpcError(INVALID_PARAMS, str(exc)) from exc
     raise RpcError(NO_SUCH_METHOD, f"There is no method {method[:100]}.")

@@ -8,13 +8,21 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from django.utils.translation import gettext as _
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
+from datasets.review.api import NextFilters, VerdictIn
+from episodes.schemas import Moment, Scope, Type
 from guardian.files import MEMORY_FILES
+from ledger.lists.schemas import ErrorQuery
 from openclaw_web.diffs.line_diff import split_lines
-from openclaw_web.errors import UserFacingError
+from openclaw_web.endpoints.schemas import PageQuery
+from openclaw_web.errors import Refused, UserFacingError
 from people.models import User
+from problems.schemas import ProblemQuery
+from search.api import SearchQuery
 
+from ..chain.api import ChainQuery
+from ..chain.chains import OF_AGENT
 from . import turn_evidence
 from .answers import format_answer
 from .caller import Caller
@@ -22,123 +30,52 @@ from .caller import Caller
 AGENT = "id of an agent, as `agents` lists it"
 AgentId = Annotated[str, Field(min_length=1, max_length=56, description=AGENT)]
 Id = Annotated[str, Field(min_length=1, max_length=600)]
-Words = Annotated[str | None, Field(max_length=200)]
-Cursor = Annotated[str | None, Field(max_length=2_000, description="`next` of the answer before")]
-Limit = Annotated[int, Field(ge=1, le=50)]
-Moment = Annotated[int | None, Field(ge=0, le=2**53, description="milliseconds since 1970 UTC")]
 
 
 class NoSuchTool(Exception):
     """The table has no tool of this name."""
 
 
-class Arguments(BaseModel):
-    """Arguments of a tool; unknown names are refused."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    def query(self, *left_out: str) -> dict[str, Any]:
-        return self.model_dump(exclude=set(left_out))
-
-
-class NoArguments(Arguments):
+class NoArguments(BaseModel):
     pass
 
 
-class SearchArguments(Arguments):
-    q: str = Field(
-        min_length=1,
-        max_length=2_000,
-        description='words, phrases in quotes, `-without`, `pre*`; filters `agent:`, `kind:` (user, reply, memory, …), '
-        "`tool:`, `model:`, `channel:`, `after:2026-01-31`, `before:`",
-    )
-    sort: Literal["newest", "best"] = "best"
-    after: Cursor = None
-    limit: Limit = 10
-
-
-class SessionArguments(Arguments):
+class SessionArguments(PageQuery):
     agent: AgentId
     session_id: Id
-    after: Cursor = None
-    limit: Limit = 10
+    limit: int = Field(10, ge=1, le=50)
 
 
-class TurnArguments(Arguments):
+class TurnArguments(BaseModel):
     agent: AgentId
     turn_id: Id
 
 
-class FileArguments(Arguments):
+class FileArguments(BaseModel):
     agent: AgentId
     file: Literal[MEMORY_FILES]  # type: ignore[valid-type]
 
 
-class ChainArguments(Arguments):
-    kind: Literal[
-        "session", "turn", "decision", "write", "line", "verdict", "sample", "release", "row", "event", "artifact"
-    ]
-    id: Id = Field(description="its id; of a line `FILE:number`, of a row `export:side:number`")
-    agent: str = Field("", max_length=56, description=f"{AGENT}; of all but verdicts, samples, releases and rows")
-
-
-class WriteArguments(Arguments):
+class WriteArguments(BaseModel):
     agent: AgentId
     write_id: Id
 
 
-class ErrorArguments(Arguments):
-    agent: str | None = Field(None, max_length=56, description=AGENT)
-    q: Words = Field(None, description="words of the message")
-    tool: Words = None
-    model: Words = None
-    sort: Literal["-last", "-count"] = "-last"
-    after: Cursor = None
-    limit: Limit = 20
-
-
-class ProblemArguments(Arguments):
-    segment: Literal["open", "muted", "closed", "all"] = "open"
-    agent: str | None = Field(None, max_length=56, description=AGENT)
-    after: Cursor = None
-    limit: Limit = 20
-
-
-class CostArguments(Arguments):
+class CostArguments(BaseModel):
     range: Literal["24h", "7d", "35d"] = "35d"
 
 
-class NextArguments(Arguments):
-    queue: Literal["pending", "needs_review", "needs_reason"] | None = None
-    agent: str | None = Field(None, max_length=56, description=AGENT)
-    type: Literal[
-        "memory_gate_positive", "memory_gate_negative", "write_guardian_decision", "annotated_turn"
-    ] | None = None  # fmt: skip
-
-
-class VerdictArguments(Arguments):
-    sample_id: Id
-    status: Literal["approved", "rejected", "needs_review"]
-    expected_status: str = Field(max_length=40, description="`annotation_status` of the sample as you read it")
-    notes: str = Field("", max_length=2_000)
-    reason: str | None = Field(None, max_length=40, description="of a rejection: a code from review.rejectReasons")
-    output: str | None = Field(None, max_length=100_000, description="the edited reply; null: unchanged")
-    gate_label: Literal["correct", "incorrect"] | None = None
-    gate_reason: str = Field("", max_length=2_000, description="needed with `incorrect`")
-    guardian_label: Literal["correct", "incorrect"] | None = None
-
-
-class EpisodeArguments(Arguments):
+class EpisodeArguments(BaseModel):
     """The names are those of the specification of the ledger; `agent` is ours."""
 
-    scope: str = Field(min_length=1, max_length=500, description="every query is of one scope; `global` is a scope too")
-    sessionId: str | None = Field(None, max_length=500)
-    fromTs: Moment = None
-    toTs: Moment = None
-    types: list[Annotated[str, Field(max_length=40)]] = Field([], max_length=20, description="such as `tool.call`")
-    limit: Limit = 50
+    scope: Scope
+    sessionId: Id | None = None
+    fromTs: Moment | None = None
+    toTs: Moment | None = None
+    types: list[Type] = []
+    limit: int = Field(50, ge=1, le=200)
     includePayload: bool = False
-    agent: str = Field("main", min_length=1, max_length=56, description=AGENT)
+    agent: AgentId = "main"
 
 
 def list_agents(api: Caller, _arguments: NoArguments) -> dict[str, Any]:
@@ -147,14 +84,14 @@ def list_agents(api: Caller, _arguments: NoArguments) -> dict[str, Any]:
     return {"pages": pages, "items": agents["items"]}
 
 
-def search(api: Caller, arguments: SearchArguments) -> dict[str, Any]:
-    return {"pages": {"search": api.link("search:search", q=arguments.q)}} | api.get("search", arguments.query())
+def search(api: Caller, arguments: SearchQuery) -> dict[str, Any]:
+    return {"pages": {"search": api.link("search:search", q=arguments.q)}} | api.get("search", arguments.model_dump())
 
 
 def read_session(api: Caller, arguments: SessionArguments) -> dict[str, Any]:
     place = {"agent": arguments.agent, "session_id": arguments.session_id}
     facts = api.get("session_detail", **place)
-    turns = api.get("session_turns", arguments.query("agent", "session_id"), **place)
+    turns = api.get("session_turns", arguments.model_dump(exclude={"agent", "session_id"}), **place)
     page = api.link("ledger:session_detail", arguments.agent, arguments.session_id)
     turns["items"] = [turn | {"address": f"{page}?turn={turn['turn_number']}"} for turn in turns["items"]]
     return {"pages": {"session": page}, "session": facts, "turns": turns["items"], "next": turns["next"]}
@@ -174,8 +111,10 @@ def read_memory_file(api: Caller, arguments: FileArguments) -> dict[str, Any]:
     return {"pages": {"file": page, **writes}, **blame, "runs": runs}
 
 
-def read_chain(api: Caller, arguments: ChainArguments) -> dict[str, Any]:
-    chain = api.get("chain", arguments.query())
+def read_chain(api: Caller, arguments: ChainQuery) -> dict[str, Any]:
+    if bool(arguments.agent) != (arguments.kind in OF_AGENT):
+        raise Refused(_("Name the agent, but not with a verdict, a sample, a release or a row."))
+    chain = api.get("chain", arguments.model_dump())
     place = (arguments.agent,) if arguments.agent else ()
     return {"pages": {"chain": api.link("operations:chain", *place, arguments.kind, arguments.id)}} | chain
 
@@ -193,16 +132,16 @@ def read_reach(api: Caller, arguments: WriteArguments) -> dict[str, Any]:
     return {"pages": pages} | reach
 
 
-def list_errors(api: Caller, arguments: ErrorArguments) -> dict[str, Any]:
-    errors = api.get("error_list", arguments.query())
+def list_errors(api: Caller, arguments: ErrorQuery) -> dict[str, Any]:
+    errors = api.get("error_list", arguments.model_dump())
     for group in errors["items"]:
         agent_id = next(iter(group["agents"]), "")
         group["address"] = api.link("ledger:event_list", agent_id, error=group["id"]) if agent_id else ""
     return {"pages": {"errors": api.link("ledger:error_list")}} | errors
 
 
-def list_problems(api: Caller, arguments: ProblemArguments) -> dict[str, Any]:
-    return {"pages": {"system": api.link("operations:system")}} | api.get("problem_list", arguments.query())
+def list_problems(api: Caller, arguments: ProblemQuery) -> dict[str, Any]:
+    return {"pages": {"system": api.link("operations:system")}} | api.get("problem_list", arguments.model_dump())
 
 
 def read_costs(api: Caller, arguments: CostArguments) -> dict[str, Any]:
@@ -213,15 +152,14 @@ def read_costs(api: Caller, arguments: CostArguments) -> dict[str, Any]:
     return {"pages": {"overview": api.link("overview:overview")}} | costs | {"days": sums["days"]}
 
 
-def take_next_sample(api: Caller, arguments: NextArguments) -> dict[str, Any]:
-    answer = api.get("review_next", arguments.query())
+def take_next_sample(api: Caller, arguments: NextFilters) -> dict[str, Any]:
+    answer = api.get("review_next", arguments.model_dump())
     answer["message"] = "" if answer["sample"] else _("No sample is left for you.")
     return {"pages": _list_sample_pages(api, answer)} | answer
 
 
-def give_verdict(api: Caller, arguments: VerdictArguments) -> dict[str, Any]:
-    body = {name: value for name, value in arguments.query().items() if value is not None}
-    answer = api.post("review_verdict", body)
+def give_verdict(api: Caller, arguments: VerdictIn) -> dict[str, Any]:
+    answer = api.post("review_verdict", arguments.model_dump(exclude_none=True))
     judged = {name: answer["judged"][name] for name in ("id", "annotation_status")}
     next_id = answer["sample"]["id"] if answer["sample"] else None
     return {"pages": _list_sample_pages(api, {"sample": judged}), "judged": judged, "next_sample_id": next_id}
@@ -235,7 +173,7 @@ def _list_sample_pages(api, answer):
 
 def query_episodes(api: Caller, arguments: EpisodeArguments) -> dict[str, Any]:
     names = ("event_id", "ts_ms", "type", "session_id", "agent_id", "summary", "refs", "payload", "redacted")
-    events = api.get("episode_list", arguments.query("agent"), agent=arguments.agent)
+    events = api.get("episode_list", arguments.model_dump(exclude={"agent"}), agent=arguments.agent)
     page = api.link("episodes:scope_list", arguments.agent)
     items = [
         {name: event[name] for name in names if name in event}
@@ -251,14 +189,14 @@ class Tool:
 
     name: str
     description: str
-    arguments: type[Arguments]
+    arguments: type[BaseModel]
     run: Callable[[Caller, Any], dict[str, Any]]
     role: str = "viewer"
     is_read_only: bool = True
 
     def describe(self) -> dict[str, Any]:
         """The tool as `tools/list` returns it."""
-        schema = self.arguments.model_json_schema()
+        schema = self.arguments.model_json_schema() | {"additionalProperties": False}
         hints = {"readOnlyHint": self.is_read_only, "destructiveHint": False, "openWorldHint": False}
         return {"name": self.name, "description": self.description, "inputSchema": schema, "annotations": hints}
 
@@ -268,7 +206,7 @@ TOOLS = {
     for tool in (
         Tool("agents", "All agents with their sums: sessions, turns, errors, tokens, cost.", NoArguments, list_agents),
         Tool("search", "Texts of all agents with these words: messages, results of tools, memory files, decisions, "
-             "writes, samples, scheduled tasks.", SearchArguments, search),
+             "writes, samples, scheduled tasks.", SearchQuery, search),
         Tool("session", "A session with its turns in order: the messages of both sides, tokens, cost.",
              SessionArguments, read_session),
         Tool("turn", "A turn with its evidence: its messages and tool calls, the messages before it, decisions of the "
@@ -276,16 +214,16 @@ TOOLS = {
         Tool("memory_file", "A memory file: its lines by the write they came from (blame), and whether OpenClaw puts "
              "the file into prompts (standing).", FileArguments, read_memory_file),
         Tool("chain", "What leads to a thing, and what came of it: person, turn, decision, write, line, verdict, "
-             "sample, release, row, download.", ChainArguments, read_chain),
+             "sample, release, row, download.", ChainQuery, read_chain),
         Tool("who_was_told", "The turns that had the lines of a write in their context, and replies that repeat them.",
              WriteArguments, read_reach),
-        Tool("errors", "Failed calls of tools and models, grouped by their message.", ErrorArguments, list_errors),
-        Tool("problems", "Conditions that need a person, worst first.", ProblemArguments, list_problems, "operator"),
+        Tool("errors", "Failed calls of tools and models, grouped by their message.", ErrorQuery, list_errors),
+        Tool("problems", "Conditions that need a person, worst first.", ProblemQuery, list_problems, "operator"),
         Tool("costs", "Cost, tokens, errors and answer times of a range and the range before it, by model and agent.",
              CostArguments, read_costs),
         Tool("review_next", "Claim the next sample to review. The same sample until a verdict is given.",
-             NextArguments, take_next_sample, "labeller", False),
-        Tool("review_verdict", "Give a verdict on a sample; people can undo it.", VerdictArguments, give_verdict,
+             NextFilters, take_next_sample, "labeller", False),
+        Tool("review_verdict", "Give a verdict on a sample; people can undo it.", VerdictIn, give_verdict,
              "labeller", False),
         Tool("memory_episodes_query", "Events of one scope of the episodic ledger, in the order of their time.",
              EpisodeArguments, query_episodes),
@@ -305,8 +243,14 @@ def call(caller: Caller, name: Any, arguments: Any) -> dict[str, Any]:
         raise NoSuchTool(f"There is no tool {str(name)[:100]!r}.")
     if not caller.user.has_role(tool.role):
         return build_result(_("Your role, or the token's, does not allow this."), is_error=True)
+    if not isinstance(arguments, dict):
+        return build_result(_("The arguments are not an object."), is_error=True)
     try:
-        return build_result(format_answer(tool.run(caller, tool.arguments.model_validate(arguments))))
+        parsed = tool.arguments.model_validate(arguments)
+        if unknown := [str(key)[:100] for key in arguments if key not in tool.arguments.model_fields]:
+            sentence = _("There is no argument %(name)s.") % {"name": ", ".join(unknown[:10])}
+            return build_result(sentence, is_error=True)
+        return build_result(format_answer(tool.run(caller, parsed)))
     except ValidationError as exc:
         faults = [f"{'.'.join(map(str, fault['loc'])) or 'arguments'}: {fault['msg']}" for fault in exc.errors()]
         return build_result("\n".join(fault[:300] for fault in faults[:10]), is_error=True)
