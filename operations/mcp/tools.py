@@ -79,7 +79,7 @@ class EpisodeArguments(BaseModel):
 
 
 def list_agents(api: Caller, _arguments: NoArguments) -> dict[str, Any]:
-    agents = api.get("overview_agents", {"limit": 200})
+    agents = api.get("agent_list", {"limit": 200})
     pages = {row["agent_id"]: api.link("ledger:session_list", row["agent_id"]) for row in agents["items"]}
     return {"pages": pages, "items": agents["items"]}
 
@@ -204,7 +204,7 @@ class Tool:
 TOOLS = {
     tool.name: tool
     for tool in (
-        Tool("agents", "All agents with their sums: sessions, turns, errors, tokens, cost.", NoArguments, list_agents),
+        Tool("agents", "All agents, and when each was last seen; `costs` has their sums.", NoArguments, list_agents),
         Tool("search", "Texts of all agents with these words: messages, results of tools, memory files, decisions, "
              "writes, samples, scheduled tasks.", SearchQuery, search),
         Tool("session", "A session with its turns in order: the messages of both sides, tokens, cost.",
