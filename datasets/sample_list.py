@@ -5,17 +5,15 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from django import forms
-from django.http import QueryDict
 from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 from agents.models import Agent
 from openclaw_web.amounts import ngettext_lazy
-from openclaw_web.errors import Refused
 from openclaw_web.lists.declaration import PLAIN, List, Words, file_columns
-from openclaw_web.lists.filter_line import read_line, spell
-from openclaw_web.lists.filters import LINE, DayField, DayFilters, start_of
+from openclaw_web.lists.filter_line import parse_line, spell
+from openclaw_web.lists.filters import DayField, DayFilters, start_of
 from openclaw_web.lists.paging import Listing, Term, build_terms, get_order_columns
 from openclaw_web.pages import glyphs, states
 from openclaw_web.pages.html import read_form
@@ -103,10 +101,7 @@ class SampleFilters(DayFilters):
 
 def read_sample_filter(line: str) -> SampleFilters:
     """The filters that a line stands for. Raises Refused, with a sentence for each part that was not understood."""
-    address, problems = read_line(SampleFilters(), QueryDict(urlencode({LINE: line})))
-    if problems:
-        raise Refused(" ".join(problems))
-    return SampleFilters(address).validate()
+    return parse_line(SampleFilters, line)
 
 
 def fits(user, *, sort=SampleFilters.DEFAULT, **criteria) -> Listing:

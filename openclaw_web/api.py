@@ -84,6 +84,7 @@ ROUTERS = (
     "datasets.collection.api",
     "operations.chain.api",
     "operations.remediation.api",
+    "operations.traces.api",
     "operations.backups.api",
     "operations.retention.api",
     "operations.doctor.api",

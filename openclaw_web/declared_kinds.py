@@ -42,6 +42,7 @@ JOB_KINDS = {
     "doctor_unignore": "operations.doctor.ignored_sessions.JOB",
     "notifications": "operations.notifications.job.JOB",
     "remediation": "operations.remediation.job.JOB",
+    "trace": "operations.traces.job.JOB",
 }
 
 # What the doctor looks for, in the order in which it is looked for (openclaw_web.sqlite.integrity.Check).

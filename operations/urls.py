@@ -12,6 +12,7 @@ from .lint import views as lint
 from .notifications import views as notifications
 from .remediation import views as remediation
 from .retention import views as retention
+from .traces import views as traces
 
 app_name = "operations"
 urlpatterns = [
@@ -38,6 +39,10 @@ urlpatterns = [
         remediation.remediation_run,
         name="remediation_run",
     ),
+    *agent_paths("traces/", traces.trace_export, name="trace_export"),
+    *agent_paths("traces/create/", traces.trace_create, name="trace_create"),
+    path("traces/<str:trace_id>/", traces.trace_detail, name="trace_detail"),
+    path("traces/<str:trace_id>/file", traces.trace_file, name="trace_file"),
     path("operations/", problems.system, name="system"),
     path("operations/needs/", problems.system_needs, name="system_needs"),
     path("operations/artifacts/", artifact_gc.artifact_store, name="artifact_store"),

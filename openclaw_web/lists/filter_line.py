@@ -7,7 +7,8 @@ grammar is in docs/lists.md.
 import difflib
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
+from urllib.parse import urlencode
 
 import orjson
 from django import forms
@@ -18,6 +19,7 @@ from ..errors import Refused
 from . import segments
 from .filters import LINE, ListFilters
 
+Filters = TypeVar("Filters", bound=ListFilters)
 SEARCH = "q"
 LONGEST = 10_000  # characters of a line that are read
 # What an address has beside its line and the fields that say which list.
@@ -95,6 +97,17 @@ def read_line(filters: ListFilters, query: QueryDict) -> tuple[QueryDict, list[s
         for name, texts in errors.items():  # of a first day after the last one, only the first is left out
             problems.append(f"{filters.fields[name].label}: {texts[0]}")
             del values[name]
+
+
+def parse_line(filters: type[Filters], line: str, **place: str) -> Filters:
+    """The validated filters that a line stands for; `place` is what else an address has, such as the segment.
+
+    Raises Refused, with a sentence for each part that was not understood.
+    """
+    address, problems = read_line(filters(), QueryDict(urlencode({LINE: line, **place})))
+    if problems:
+        raise Refused(" ".join(problems))
+    return filters(address).validate()
 
 
 def _read_parts(filters, line):

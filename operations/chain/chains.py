@@ -140,6 +140,13 @@ def find_links(kind: str, key: str, agent: Agent | None = None) -> dict[str, Lin
     return starts
 
 
+def follow_turns(agent_id: str, db: str, turn_ids: Iterable[str]) -> Links:
+    """Return the ids of everything that came of these turns."""
+    links = Links(turns=set(turn_ids), is_whole=True)
+    _follow(agent_id, db, links)
+    return links
+
+
 def _find_start(agent, kind, key):
     """The ids that a thing of an agent names itself."""
     db, links = agent.db, Links()

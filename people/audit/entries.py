@@ -135,6 +135,7 @@ OBJECTS = {
     "session": _("session"),
     "setting": _("setting"),
     "token": _("token"),
+    "trace": _("export of sessions"),
     "user": _("user"),
     "proposal": _("proposed write"),
     "write": _("write to a memory file"),

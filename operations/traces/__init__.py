@@ -1,0 +1,1 @@
+"""Traces: whole sessions as files for other programs, redacted as training files are."""
