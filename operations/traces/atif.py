@@ -41,9 +41,9 @@ def write_trajectory(trace: SessionTrace) -> Iterator[bytes]:
     yield b'],"final_metrics":' + trace.encode(metrics)
     if trace.children:
         yield b',"subagent_trajectories":['
-        for number, child in enumerate(trace.children):
+        for number, (child, _record_id) in enumerate(trace.children):
             yield b"," if number else b""
-            yield from write_trajectory(child.trace)
+            yield from write_trajectory(child)
         yield b"]"
     yield b"}"
 
@@ -60,15 +60,13 @@ def format_time(at: int) -> str:
 
 def _write_steps(trace, totals):
     references = defaultdict(list)
-    for child in trace.children:
-        references[child.record_id].append(
-            {"trajectory_id": build_id(child.trace), "session_id": child.trace.session.id}
-        )
+    for child, record_id in trace.children:
+        references[record_id].append({"trajectory_id": build_id(child), "session_id": child.session.id})
     end, calls, results = b"", set(), 0
     for message in trace.read_messages():
-        if message.role == TOOL and message.tool_call_id in calls:
-            result = {"source_call_id": message.tool_call_id, "content": message.text}
-            if refs := references.get(message.record_id):
+        if message.role == TOOL and message.facts.tool_call_id in calls:
+            result = {"source_call_id": message.facts.tool_call_id, "content": message.facts.text}
+            if refs := references.get(message.facts.record_id):
                 result["subagent_trajectory_ref"] = refs
             yield b"," if results else b',"observation":{"results":['
             yield trace.encode(result | {"extra": message.build_extra()})
@@ -80,38 +78,31 @@ def _write_steps(trace, totals):
         for name, value in step.get("metrics", {}).items():
             totals[name] += value
         yield (b"," if end else b"") + trace.encode(step)[:-1]
-        end, calls, results = b"}", {call.id for call in message.calls}, 0
+        end, calls, results = b"}", {call.id for call in message.facts.calls}, 0
     yield end if not results else b"]}" + end
 
 
 def build_step(message: TraceMessage, number: int) -> dict[str, Any]:
     """The step of a message, without the results of its calls."""
-    step: dict[str, Any] = {"step_id": number, "source": SOURCES.get(message.role, "system"), "message": message.text}
-    extra = message.build_extra()
-    if message.role == TOOL:
-        step["message"] = ""
-        call = {"tool_call_id": message.tool_call_id, "function_name": message.tool_name, "content": message.text}
-        extra |= {"tool_result": {name: value for name, value in call.items() if value}}
-    if message.at is not None:
-        step["timestamp"] = format_time(message.at)
+    facts, is_result, extra = message.facts, message.role == TOOL, message.build_extra()
+    source = SOURCES.get(message.role, "system")
+    values: dict[str, Any] = {"step_id": number, "source": source, "message": "" if is_result else facts.text}
+    if facts.created_at is not None:
+        values["timestamp"] = format_time(facts.created_at)
+    if is_result:
+        call = {"tool_call_id": facts.tool_call_id, "function_name": facts.tool_name, "content": facts.text}
+        extra["tool_result"] = {name: value for name, value in call.items() if value}
     if message.role == AGENT:
-        if message.model:
-            step["model_name"] = message.model
-        if message.thinking:
-            step["reasoning_content"] = message.thinking
-        if message.calls:
-            step["tool_calls"] = [
-                {"tool_call_id": call.id, "function_name": call.name, "arguments": call.arguments}
-                for call in message.calls
-            ]
-        if metrics := build_metrics(message):
-            step["metrics"] = metrics
-    return step | ({"extra": extra} if extra else {})
+        values |= {"model_name": facts.model, "reasoning_content": facts.thinking, "metrics": build_metrics(message)}
+        names = ("tool_call_id", "function_name", "arguments")
+        values["tool_calls"] = [dict(zip(names, (call.id, call.name, call.arguments), strict=True)) for call in facts.calls]
+    values["extra"] = extra
+    return {name: value for name, value in values.items() if value or name == "message"}
 
 
 def build_metrics(message: TraceMessage) -> dict[str, float]:
     """Tokens and dollars of a model call, as far as they are known."""
     metrics: dict[str, float] = {}
-    if usage := message.usage:
+    if usage := message.facts.usage:
         metrics = {"prompt_tokens": usage.prompt, "completion_tokens": usage.output, "cached_tokens": usage.cache_read}
     return metrics | ({"cost_usd": message.cost_usd} if message.cost_usd is not None else {})

@@ -1,6 +1,5 @@
 """Writes the traces of chosen sessions into a folder, and the receipt of what is in it and what stays out."""
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -32,7 +31,7 @@ from openclaw_web.lists.segments import ALL
 from .atif import write_trajectory
 from .html_file import write_page
 from .hub_sessions import write_lines
-from .scout import ScoutFiles, TooLarge, build_row
+from .scout import TooLarge, write_table
 from .session_trace import SessionTrace
 
 RECEIPT = "receipt.json"
@@ -40,6 +39,7 @@ LISTED = 200  # sessions that are named for each reason
 LISTED_FILES = 1_000
 BATCH = 100  # sessions that are read at once
 BUFFER = 256 * 1024
+WITHHELD = ("opted_out", "withheld", "copies", "sub_agents", "outputs_lost", "removed_sessions")
 UNSCANNED, EMPTY, TOO_LARGE = "unscanned", "empty", "too_large"
 REASONS = {
     OPEN_FINDINGS: gettext_lazy("With keys or passwords that nobody has judged"),
@@ -51,16 +51,16 @@ REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format of traces: its name for people, and how the file of a session is written, if each has its own."""
+    """A format of traces: its name for people, the function that writes a session in parts, the ending of files."""
 
     label: Any
-    write: Callable[[SessionTrace], Iterator[bytes]] | None = None
-    ending: str = ""
+    write: Callable[[SessionTrace], Iterator[bytes]]
+    ending: str
 
 
 FORMATS = {
     "atif": Format("ATIF (Harbor)", write_trajectory, "json"),
-    "scout": Format("Inspect Scout (Parquet)"),
+    "scout": Format("Inspect Scout (Parquet)", write_table, "parquet"),
     "hf-sessions": Format(gettext_lazy("Session traces of the Hugging Face Hub"), write_lines, "jsonl"),
     "html": Format("HTML", write_page, "html"),
 }
@@ -126,16 +126,16 @@ def write_traces(request: TraceRequest, folder: Path, progress: Progress) -> dic
     with room.refuse_when_full(folder.parent, _("Nothing was exported.")):
         chosen = list_agents(request)
         total = sum(list_sessions(request, agent).count() for agent in chosen)
+        writer = _Writer(request, folder, [agent.agent_id for agent in chosen])
         for agent in chosen:
             scan.scan_agent(agent.db, progress)  # what is new, so that people can judge it
-        writer = _Writer(request, folder, [agent.agent_id for agent in chosen])
-        try:
-            for agent in chosen:
-                for session in writer.read_sessions(agent):
-                    progress.update(writer.seen, total, _("Writing sessions"))
-                    writer.add(agent, session)
-        finally:
-            writer.close()
+            unscanned = set(transcript_scan.iterate_unscanned(agent.db, read_detection().version))
+            for batch in read_batches(list_sessions(request, agent), order=("id",), size=BATCH):
+                for session in batch:
+                    progress.update(writer.counts["seen"], total, _("Writing sessions"))
+                    writer.add(agent, session, is_unscanned=session.id in unscanned)
+            if not request.session:
+                writer.withheld["removed_sessions"] += RemovedSession.objects.using(agent.db).count()
         receipt = writer.build_receipt()
         (folder / RECEIPT).write_bytes(orjson.dumps(receipt, option=orjson.OPT_INDENT_2) + b"\n")
         return receipt
@@ -145,112 +145,68 @@ class _Writer:
     """Writes one session after the other, and counts."""
 
     def __init__(self, request, folder, agent_ids):
-        self.request, self.folder = request, folder
-        self.format = FORMATS[request.format]
+        self.request, self.folder, self.format = request, folder, FORMATS[request.format]
         self.redactor = build_redactor(agent_ids, include_pii=request.include_pii)
-        self.scout = None if self.format.write else ScoutFiles(folder)
-        self.unscanned: set[str] = set()
-        self.seen = self.sessions = self.messages = self.sub_agents = self.removed = self.flagged = 0
+        self.counts: Counter[str] = Counter()
+        self.withheld: Counter[str] = Counter(dict.fromkeys(WITHHELD, 0))
+        self.redacted: Counter[str] = Counter()
         self.files: list[dict[str, Any]] = []
         self.left_out: dict[str, dict[str, Any]] = {}
-        self.withheld: Counter[str] = Counter()
-        self.redacted: Counter[str] = Counter()
 
-    def read_sessions(self, agent):
-        """The sessions of an agent, a few at a time, in the order of their ids."""
-        self.unscanned = set(transcript_scan.iterate_unscanned(agent.db, read_detection().version))
-        if not self.request.session:
-            self.removed += RemovedSession.objects.using(agent.db).count()
-        for batch in read_batches(list_sessions(self.request, agent), order=("id",), size=BATCH):
-            for session in batch:
-                self.seen += 1
-                yield session
-
-    def add(self, agent, session):
+    def add(self, agent, session, *, is_unscanned):
         """Write the file of a session, unless it has to stay out."""
         trace = SessionTrace(agent, session, self.redactor)
+        facts = {"agent": agent.agent_id, "session": session.id}
         name = f"{agent.agent_id}_{slug(session.id)}.{self.format.ending}"
-        try:
-            if session.id in self.unscanned:
-                reason = UNSCANNED
-            elif trace.is_empty:
-                reason = EMPTY
-                list(trace.read_messages())  # counts what was withheld
-            elif self.scout:
-                reason, name = self._add_row(trace)
-            else:
-                reason = self._write_file(trace, self.folder / name)
-        except TooLarge:
-            reason = TOO_LARGE
-        self.withheld.update(trace.counts)
+        self.counts["seen"] += 1
+        reason = UNSCANNED if is_unscanned else self._write_file(trace, self.folder / name)
+        traces = list(_iterate_traces(trace)) if self.request.format == "atif" else [trace]
+        for each in traces:
+            self.withheld.update(each.counts)
         if reason:
             group = self.left_out.setdefault(reason, {"count": 0, "sessions": []})
             group["count"] += 1
-            if len(group["sessions"]) < LISTED:
-                group["sessions"].append({"agent": agent.agent_id, "session": session.id})
+            group["sessions"] += [facts] if len(group["sessions"]) < LISTED else []
             return
-        traces = list(_iterate_traces(trace)) if self.request.format == "atif" else [trace]
-        for child in traces[1:]:
-            self.withheld.update(child.counts)
-        self.sessions += 1
-        self.sub_agents += len(traces) - 1
-        self.messages += sum(each.messages for each in traces)
-        self.flagged += trace.numbers.has_open
+        messages = sum(each.messages for each in traces)
+        self.counts.update(sessions=1, sub_agents=len(traces) - 1, messages=messages, flagged=trace.numbers.has_open)
         self.redacted.update(trace.numbers.places)
         if len(self.files) < LISTED_FILES:
-            facts = {"name": name, "agent": agent.agent_id, "session": session.id, "messages": trace.messages}
-            self.files.append(facts | self._measure(name))
-
-    def _add_row(self, trace):
-        row = build_row(trace)
-        if self._is_blocked(trace):
-            return OPEN_FINDINGS, ""
-        return "", self.scout.add(row)
+            self.files.append({"name": name, "messages": trace.messages, **facts})
 
     def _write_file(self, trace, path):
-        """Write a file; remove it again where a value in it keeps it out. The reason is empty when it stays."""
+        """Write a file, or return why there is none."""
+        if trace.is_empty:
+            list(trace.read_messages())  # counts what was withheld
+            return EMPTY
+        reason = ""
         with path.open("xb", buffering=BUFFER) as file:
-            for part in self.format.write(trace):
-                file.write(part)
-                if self._is_blocked(trace):
-                    break
-        if self._is_blocked(trace):
+            try:
+                for part in self.format.write(trace):
+                    file.write(part)
+                    if trace.numbers.has_open and not self.request.include_flagged:
+                        reason = OPEN_FINDINGS
+                        break
+            except TooLarge:
+                reason = TOO_LARGE
+        if reason:
             path.unlink()
-            return OPEN_FINDINGS
-        return ""
-
-    def _is_blocked(self, trace):
-        return trace.numbers.has_open and not self.request.include_flagged
-
-    def _measure(self, name):
-        if self.scout:
-            return {}
-        with (self.folder / name).open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        return {"bytes": (self.folder / name).stat().st_size, "sha256": digest}
-
-    def close(self):
-        """Complete the files."""
-        if self.scout:
-            self.scout.close()
+        return reason
 
     def build_receipt(self):
         """What was written, and what stays out."""
-        names = ("opted_out", "withheld", "copies", "sub_agents", "outputs_lost")
         return {
             "request": asdict(self.request),
-            "sessions": self.sessions,
-            "messages": self.messages,
-            "sub_agents": self.sub_agents,
+            **{name: self.counts[name] for name in ("sessions", "messages", "sub_agents")},
             "files": self.files,
-            "more_files": max(0, self.sessions - len(self.files)),
+            "more_files": max(0, self.counts["sessions"] - len(self.files)),
             "left_out": self.left_out,
-            "withheld": {name: self.withheld[name] for name in names} | {"removed_sessions": self.removed},
-            "redaction": {"rules": RULES, "places": dict(self.redacted), "flagged_sessions": self.flagged},
+            "withheld": dict(self.withheld),
+            "redaction": {"rules": RULES, "places": dict(self.redacted), "flagged_sessions": self.counts["flagged"]},
         }
 
 
 def _iterate_traces(trace):
     yield trace
-    for child in trace.children:
-        yield from _iterate_traces(child.trace)
+    for child, _record_id in trace.children:
+        yield from _iterate_traces(child)

@@ -26,7 +26,7 @@ def write_page(trace: SessionTrace) -> Iterator[bytes]:
 
 def render_words(trace: SessionTrace, message: TraceMessage) -> SafeString | None:
     """The words of a person or of the agent as safe HTML; None for what stands in the file as it is."""
-    if message.role not in (USER, AGENT) or len(message.text) > LONGEST_MARKDOWN:
+    if message.role not in (USER, AGENT) or len(message.facts.text) > LONGEST_MARKDOWN:
         return None
     # Tokens first: pages mark the characters that markers are made of.
-    return markdown.render(trace.numbers.encode(message.text.encode()).decode())
+    return markdown.render(trace.numbers.encode(message.facts.text.encode()).decode())

@@ -23,14 +23,14 @@ def write_lines(trace: SessionTrace) -> Iterator[bytes]:
 
 def build_message(message: TraceMessage) -> dict[str, Any]:
     """A message with the fields that the format documents, and no other."""
-    values: dict[str, Any] = {"role": message.role, "content": message.text}
+    facts = message.facts
+    values: dict[str, Any] = {"role": message.role, "content": facts.text, "timestamp": facts.created_at}
     if message.role == AGENT:
-        calls = [
+        values |= {"reasoningContent": facts.thinking, "model": facts.model}
+        values["toolCalls"] = [
             {"id": call.id, "function": {"name": call.name, "arguments": dump_json(call.arguments)}}
-            for call in message.calls
+            for call in facts.calls
         ]
-        values |= {"reasoningContent": message.thinking, "toolCalls": calls, "model": message.model}
     if message.role == TOOL:
-        values["toolCallId"] = message.tool_call_id
-    values["timestamp"] = message.at
+        values["toolCallId"] = facts.tool_call_id
     return {name: value for name, value in values.items() if value or name == "content"}

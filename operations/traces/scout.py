@@ -1,16 +1,19 @@
-"""A folder of Parquet files that Inspect Scout reads as a database of transcripts: one row for each session."""
+"""Parquet for Inspect Scout, which reads a folder of such files as a database of transcripts, a row for each."""
 
+import io
+from collections.abc import Iterator
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
+from datasets.markers import cut_before_marker
+
 from .atif import build_metrics, format_time
-from .session_trace import AGENT, SYSTEM, TOOL, SessionTrace, TraceMessage
+from .session_trace import AGENT, TOOL, SessionTrace, TraceMessage
 
 MOST_BYTES = 64 * 1024 * 1024  # of the messages of a session, which one cell has
-FILE_BYTES = 2 * MOST_BYTES  # of the messages in a file
 LONGEST_ERROR = 500  # characters of a failed result that are its error
-TEXTS = "transcript_id source_type source_id date agent model messages events title channel origin chains".split()
+SOURCE = ("transcript_id", "source_type", "source_id", "date", "agent", "model")
+TEXTS = (*SOURCE, "messages", "events", "title", "channel", "origin", "chains")
 NUMBERS = ("message_count", "total_tokens", "turns")
 
 
@@ -18,38 +21,13 @@ class TooLarge(Exception):
     """The messages of a session do not fit into a cell."""
 
 
-class ScoutFiles:
-    """The Parquet files of a folder, written session by session."""
-
-    def __init__(self, folder: Path):
-        self.folder = folder
-        self.count = self.size = 0
-        self._arrow, self._parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
-        self._writer: Any = None
-        text = self._arrow.large_string()
-        columns = [(name, text) for name in (*TEXTS, "origin", "chains")]
-        columns += [(name, self._arrow.int64()) for name in NUMBERS]
-        self._schema = self._arrow.schema([*columns, ("total_time", self._arrow.float64())])
-
-    def add(self, row: dict[str, Any]) -> str:
-        """Add the row of a session; return the name of its file."""
-        if self._writer is None or self.size + len(row["messages"]) > FILE_BYTES:
-            self.close()
-            self.count, self.size = self.count + 1, 0
-            self._writer = self._parquet.ParquetWriter(self.folder / self.get_name(), self._schema)
-        self.size += len(row["messages"])
-        self._writer.write_table(self._arrow.Table.from_pylist([row], schema=self._schema))
-        return self.get_name()
-
-    def get_name(self) -> str:
-        """The name of the present file."""
-        return f"openclaw-{self.count:05}.parquet"
-
-    def close(self) -> None:
-        """Complete the present file."""
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
+def write_table(trace: SessionTrace) -> Iterator[bytes]:
+    """Yield the file of a session: a table of one row. Raises TooLarge."""
+    arrow, parquet, file = import_module("pyarrow"), import_module("pyarrow.parquet"), io.BytesIO()
+    columns = [(name, arrow.large_string()) for name in TEXTS] + [(name, arrow.int64()) for name in NUMBERS]
+    schema = arrow.schema([*columns, ("total_time", arrow.float64())])
+    parquet.write_table(arrow.Table.from_pylist([build_row(trace)], schema=schema), file)
+    yield file.getbuffer()
 
 
 def build_row(trace: SessionTrace) -> dict[str, Any]:
@@ -83,25 +61,19 @@ def build_row(trace: SessionTrace) -> dict[str, Any]:
 
 def build_message(message: TraceMessage, trace: SessionTrace) -> dict[str, Any]:
     """A message as Inspect has it."""
-    extra = message.build_extra()
+    facts, extra = message.facts, message.build_extra() | {"at": message.facts.created_at} | build_metrics(message)
     extra.pop("chain", None)
-    extra |= {"at": message.at, **build_metrics(message)}
-    values: dict[str, Any] = {"id": f"{trace.session.id}:{message.seq}", "role": message.role, "content": message.text}
-    values["metadata"] = {name: value for name, value in extra.items() if value is not None}
+    values: dict[str, Any] = {"id": f"{trace.session.id}:{message.seq}", "role": message.role, "content": facts.text}
+    if facts.thinking:
+        text = {"type": "text", "text": facts.text}
+        values["content"] = [{"type": "reasoning", "reasoning": facts.thinking}, text]
     if message.role == AGENT:
-        if message.thinking:
-            parts = [{"type": "reasoning", "reasoning": message.thinking}, {"type": "text", "text": message.text}]
-            values["content"] = parts
-        if message.calls:
-            values["tool_calls"] = [
-                {"id": call.id, "function": call.name, "arguments": call.arguments, "type": "function"}
-                for call in message.calls
-            ]
-        values |= {"source": "generate", **({"model": message.model} if message.model else {})}
+        names = ("id", "function", "arguments")
+        calls = [dict(zip(names, (call.id, call.name, call.arguments), strict=True)) for call in facts.calls]
+        values |= {"tool_calls": calls, "model": facts.model, "source": "generate"}
     elif message.role == TOOL:
-        values |= {"tool_call_id": message.tool_call_id or None, "function": message.tool_name or None}
-        if message.is_failed:
-            values["error"] = {"type": "unknown", "message": message.text[:LONGEST_ERROR]}
-    elif message.role != SYSTEM:
-        values["source"] = "input"
-    return values
+        values |= {"tool_call_id": facts.tool_call_id, "function": facts.tool_name}
+        error = {"type": "unknown", "message": facts.text[: cut_before_marker(facts.text, LONGEST_ERROR)]}
+        values["error"] = error if facts.is_failed else None
+    values["metadata"] = {name: value for name, value in extra.items() if value is not None}
+    return {name: value for name, value in values.items() if value or name == "content"}

@@ -4,8 +4,8 @@ Only the active branch is read, without the copies that a gateway adds. Memory d
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,8 +18,8 @@ from datasets.json_texts import clean_value, dump_json
 from datasets.markers import TokenNumbers
 from datasets.redaction import Place, Redactor
 from ledger import consent
+from ledger.collectors.machine_prompts import prompt_kind
 from ledger.collectors.records import Facts, ToolCall, read_facts
-from ledger.collectors.usage import Usage
 from ledger.injected_prompts import split_injected
 from ledger.models import Session
 from ledger.outputs.stashed_outputs import read_whole_record
@@ -39,70 +39,44 @@ EXTERNAL = "<<<EXTERNAL_UNTRUSTED_CONTENT"  # how OpenClaw begins what it takes 
 
 @dataclass(slots=True)
 class TraceMessage:
-    """A message of a trace, its texts whole and with markers.
+    """A message of a trace: its facts with markers and whole texts, without the sender and what the record details.
 
-    `at` is the time that the record itself names (ms). `trust` is what OpenClaw says of where the words are from.
-    `chain` is set on the first message of a turn that led to decisions, writes or verdicts.
+    `trust` is what OpenClaw says of where the words are from. `chain` is set on the first message of a turn that led to
+    decisions, writes or verdicts.
     """
 
     seq: int
-    record_id: str
     role: str
-    kind: str
     turn_number: int | None
-    at: int | None
-    text: str
-    thinking: str = ""
-    calls: list[ToolCall] = field(default_factory=list)
-    tool_call_id: str = ""
-    tool_name: str = ""
-    is_failed: bool = False
-    error: str = ""
-    model: str = ""
-    usage: Usage | None = None
-    cost_usd: float | None = None
-    attachments: int = 0
-    trust: dict[str, Any] = field(default_factory=dict)
+    facts: Facts
+    cost_usd: float | None
+    trust: dict[str, Any]
     chain: dict[str, Any] | None = None
 
     def build_extra(self) -> dict[str, Any]:
-        """What formats keep beside the message, without what is not known."""
-        values = {
-            "record_id": self.record_id,
-            "turn": self.turn_number,
-            "kind": self.kind if self.role == SYSTEM else "",
-            "trust": self.trust,
-            "attachments": self.attachments,
-            "is_failed": self.is_failed,
-            "error": self.error,
-            "chain": self.chain,
-        }
+        """What formats have beside the message, without what is not known."""
+        facts = self.facts
+        values = {"record_id": facts.record_id, "turn": self.turn_number, "trust": self.trust, "chain": self.chain}
+        values |= {"kind": facts.kind if self.role == SYSTEM else "", "attachments": facts.images + facts.files}
+        values |= {"is_failed": facts.is_failed, "error": facts.error}
         return {name: value for name, value in values.items() if value not in (None, "", 0, {})}
 
 
-@dataclass(slots=True)
-class Child:
-    """A sub-agent's trace. `record_id`: the result of the call that started it, if that is known."""
-
-    trace: "SessionTrace"
-    record_id: str
-
-
+@dataclass(eq=False)
 class SessionTrace:
     """One session to be written. `numbers` count the tokens of its file, which the traces of sub-agents share.
 
     `counts` has what stays out of it: `opted_out`, `copies`, `withheld`, and `sub_agents` of turns of people who opted
-    out.
+    out. `tree` is the session in the tree of what another one started.
     """
 
-    def __init__(self, agent: Agent, session: Session, redactor: Redactor, numbers: TokenNumbers | None = None):
-        self.agent = agent
-        self.session = session
-        self.redactor = redactor
-        self.numbers = numbers or TokenNumbers()
-        self.counts: Counter[str] = Counter(withheld=session.withheld_count)
-        self.messages = 0
-        self._tree: spawn_tree.Node | None = None
+    agent: Agent
+    session: Session
+    redactor: Redactor
+    numbers: TokenNumbers = field(default_factory=TokenNumbers)
+    tree: spawn_tree.Node | None = None
+    counts: Counter[str] = field(default_factory=Counter)
+    messages: int = 0
 
     def encode(self, value: Any) -> bytes:
         """A value as JSON, with numbered tokens in place of markers."""
@@ -134,11 +108,14 @@ class SessionTrace:
             yield message
 
     @cached_property
-    def children(self) -> list[Child]:
-        """The sub-agents that the session started and that have messages, each once."""
+    def children(self) -> list[tuple["SessionTrace", str]]:
+        """The sub-agents that the session started and that have messages, each once.
+
+        With each the id of the record of the call that started it; empty where that is not known.
+        """
         if "automation" in settings.DISABLED:
             return []
-        root = self._tree or spawn_tree.read_tree(self.agent, self.session.id).root
+        root = self.tree or spawn_tree.read_tree(self.agent, self.session.id).root
         return list(self._list_children(root, {(self.agent.agent_id, self.session.id)}))
 
     def _list_children(self, node, seen):
@@ -153,11 +130,10 @@ class SessionTrace:
                     self.counts["sub_agents"] += 1
                     continue
             agent = self.agent if child.agent_id == self.agent.agent_id else Agent(agent_id=child.agent_id)
-            trace = SessionTrace(agent, child._session, self.redactor, self.numbers)
-            trace._tree = child
+            trace = SessionTrace(agent, child._session, self.redactor, self.numbers, child)
             trace.children = list(trace._list_children(child, seen))
             if not trace.is_empty:
-                yield Child(trace, child.record_id or "")
+                yield trace, child.record_id or ""
 
     @cached_property
     def _chains(self):
@@ -189,8 +165,8 @@ class SessionTrace:
                 seq, number = row["seq"], row["turn_number"]
                 if row["is_synthetic"]:
                     counts["copies"] += 1
-                elif not self._may_use(number):
-                    counts["opted_out"] += 1
+                elif not self._may_use(number) or (self._hidden_turns and ROLES[row["kind"]] == SYSTEM):
+                    counts["opted_out"] += 1  # a summary is of all turns before it
                 else:
                     message = self._build_message(row, counts)
                     if number is not None and number != last_turn:
@@ -214,39 +190,22 @@ class SessionTrace:
             )
             for index, call in enumerate(facts.calls)
         ]
-        return TraceMessage(
-            seq=seq,
-            record_id=row["event_id"] or "",
-            role=ROLES[row["kind"]],
-            kind=row["kind"],
-            turn_number=number,
-            at=facts.created_at,
-            text=self.redact(facts.text, number),
-            thinking=self.redact(facts.thinking, number),
-            calls=calls,
-            tool_call_id=clean_value(facts.tool_call_id or ""),
-            tool_name=self.redact(facts.tool_name, number),
-            is_failed=facts.is_failed,
-            error=self.redact(facts.error, number),
-            model=clean_value(facts.model or ""),
-            usage=facts.usage,
-            cost_usd=row["cost_usd"],
-            attachments=facts.images + facts.files,
-            trust=self.redactor.redact_json(read_trust(record, facts), place),
-        )
+        trust = self.redactor.redact_json(self._read_trust(record, facts), place)
+        texts = {name: self.redact(getattr(facts, name), number) for name in ("text", "thinking", "tool_name", "error")}
+        plain = {name: clean_value(getattr(facts, name) or "") for name in ("tool_call_id", "model")}
+        nothing: dict[str, Any] = {"sender": {}, "details": {}, "envelope": None, "model_prompt": ""}
+        facts = replace(facts, record_id=row["event_id"], calls=calls, **texts, **plain, **nothing)
+        return TraceMessage(seq, ROLES[row["kind"]], number, facts, row["cost_usd"], clean_value(trust))
 
-
-def read_trust(record: Mapping[str, Any], facts: Facts) -> dict[str, Any]:
-    """Where the words of a message are from, as OpenClaw says it: its provenance, who wrote it, foreign contents."""
-    message = record.get("message")
-    provenance = message.get("provenance") if isinstance(message, dict) else None
-    given = {name: provenance.get(name) for name in PROVENANCE} if isinstance(provenance, dict) else {}
-    trust: dict[str, Any] = {name: value[:LONGEST] for name, value in given.items() if isinstance(value, str)}
-    trust = {"provenance": clean_value(trust)} if trust else {}
-    if facts.kind == "user":
-        injected = facts.sender.get("injected")
-        is_unknown = "envelope" in facts.sender
-        trust["sender"] = injected or ("unknown" if is_unknown else "person")
-    if EXTERNAL in facts.text:
-        trust["has_external_content"] = True
-    return trust
+    def _read_trust(self, record, facts):
+        """Where the words of a message are from, as OpenClaw says: its provenance, who wrote it, foreign contents."""
+        message = record.get("message")
+        provenance = message.get("provenance") if isinstance(message, dict) else None
+        given = {name: provenance.get(name) for name in PROVENANCE} if isinstance(provenance, dict) else {}
+        given = {name: value[:LONGEST] for name, value in given.items() if isinstance(value, str)}
+        trust: dict[str, Any] = {"provenance": given} if given else {}
+        if facts.kind == "user":
+            is_unknown = "envelope" in facts.sender
+            prompt = prompt_kind(facts.sender, self.session.session_key, self.session.id)
+            trust["sender"] = prompt or ("unknown" if is_unknown else "person")
+        return trust | ({"has_external_content": True} if EXTERNAL in facts.text else {})

@@ -8,6 +8,7 @@ from django import forms
 from django.conf import settings
 from django.http import Http404
 from django.shortcuts import get_object_or_404
+from django.urls import reverse
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 from ulid import ULID
@@ -37,23 +38,14 @@ class TraceForm(forms.Form):
         label=gettext_lazy("Format"), choices=[(name, facts.label) for name, facts in FORMATS.items()]
     )
     include_flagged = forms.BooleanField(
-        label=gettext_lazy("Include sessions with keys and passwords that nobody has judged"),
-        help_text=gettext_lazy("They are redacted. Only admins may download the file."),
-        required=False,
+        label=gettext_lazy("Include sessions with keys and passwords that nobody has judged, redacted"), required=False
     )
     include_pii = forms.BooleanField(
-        label=gettext_lazy("Leave personal data as it is"),
-        help_text=gettext_lazy("Keys and passwords are redacted all the same. Only admins may download the file."),
-        required=False,
+        label=gettext_lazy("Leave personal data as it is; keys and passwords are redacted"), required=False
     )
     session = forms.CharField(max_length=500, required=False, widget=forms.HiddenInput)
     filter = forms.CharField(max_length=LONGEST, required=False, widget=forms.HiddenInput)
     segment = forms.CharField(max_length=40, required=False, widget=forms.HiddenInput)
-
-    def __init__(self, *args, is_admin, **options):
-        super().__init__(*args, **options)
-        if not is_admin:
-            del self.fields["include_flagged"], self.fields["include_pii"]
 
 
 @require_safe
@@ -66,7 +58,7 @@ def trace_export(request, agent):
     else:
         filters = SessionFilters(request.GET).validate()
         initial |= {"filter": spell(filters), "segment": filters.segment}
-    return _render_form(request, agent, TraceForm(initial=initial, is_admin=request.user.has_role("admin")))
+    return _render_form(request, agent, TraceForm(initial=initial))
 
 
 @require_POST
@@ -74,7 +66,7 @@ def trace_export(request, agent):
 def trace_create(request, agent):
     """Send the file of a short session; queue a job for anything else, and go to its page."""
     is_admin, by = request.user.has_role("admin"), request.user.username
-    form = TraceForm(request.POST, is_admin=is_admin)
+    form = TraceForm(request.POST)
     if not form.is_valid():
         return _render_form(request, agent, form, status=422)
     chosen = TraceRequest(agent=agent.agent_id if agent else "", **form.cleaned_data)
@@ -85,7 +77,7 @@ def trace_create(request, agent):
     except Refused as refused:
         form.add_error(None, refused.sentence)
         return _render_form(request, agent, form, status=refused.status)
-    return redirect_after_start(request, job, to=f"/traces/{trace_id}/")
+    return redirect_after_start(request, job, to=reverse("operations:trace_detail", args=[trace_id]))
 
 
 @require_safe
@@ -138,4 +130,5 @@ def _render_form(request, agent, form, status=200):
             raise Http404
         session = get_object_or_404(Session.objects.using(agent.db).only("id", "title"), id=session_id)
     values = {"agent": agent, "form": form, "session": session, "filter": form["filter"].value()}
+    values["is_admin"] = request.user.has_role("admin")
     return render_page(request, "operations/trace_export.html", values, status=status)
