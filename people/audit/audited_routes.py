@@ -38,6 +38,7 @@ SHOWN = {
         ledger:session_live ledger:session_savings ledger:session_steps ledger:session_turns api:session_tree
         automation:session_tree
     """,
+    ("trace", "{trace_id}"): "api:trace_file operations:trace_file",
     ("write", "{audit_id}"): """
         api:guardian_rollback_preview api:guardian_write_detail datasets:write_opinion guardian:audit_detail
         guardian:audit_lines guardian:correct guardian:corrections guardian:rollback guardian:write_retry

@@ -71,6 +71,7 @@ ELSEWHERE = {
     "operations": """
         backup_create backup_drill backup_verify checkpoint_make doctor_again doctor_compare doctor_fix doctor_look
         doctor_undo doctor_unignore notification_test remediation_run remediation_start
+        trace_create
     """,
     "people": "language_set preferences_save rail_fold theme_set view_forget view_keep",
     "problems": "problem_close problem_mute problem_seen problem_unmute",
@@ -101,6 +102,7 @@ NO_CONTENT = {
         chain reach remediation remediation_detail score_plan dataset_quality
         strategy_list run_list run_detail run_turns approval dataset_coverage
         queue_list queue_agreement dataset_quality_report
+        chain reach remediation remediation_detail score_plan trace_detail
     """,
     "artifacts": "artifact_list",
     "automation": "background_list cron_list subagent_list",
@@ -125,6 +127,7 @@ NO_CONTENT = {
     "ledger": "error_list event_list savings session_list step_detail stored_list turn_list",
     "operations": """
         artifact_store backup_list chain chain_find doctor remediation remediation_detail retention system system_needs
+        trace_detail trace_export
     """,
     "overview": "agent_list healthz memory_list memory_list_before overview",
     "people": "account audit_list invitation_list join one_time_link settings sign_in token_list user_list",

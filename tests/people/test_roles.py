@@ -65,6 +65,7 @@ READS = {
         /review/next /review/progress /review/queues /review/queues/{queue_id}/conflicts
         /review/queues/{queue_id}/next
     """,
+    "labeller": "/review/next /review/progress /traces/{trace_id} /traces/{trace_id}/file",
     "operator": """
         /agents/{agent}/samples/scores
         /agents/{agent}/episodes/head /agents/{agent}/gate/run /agents/{agent}/guardian/files/{name}/cure
@@ -172,6 +173,7 @@ OPERATIONS = {
     "POST /review/queues/{queue_id}/verdict": ("labeller", {"sample_id": "x", "status": "approved"}),
     "POST /review/skip": ("labeller", {"sample_id": "x"}),
     "POST /review/verdict": ("labeller", {"sample_id": "x", "status": "approved"}),
+    "POST /traces": ("labeller", {"format": "atif"}),
     "POST /samples/bulk": ("labeller", {"status": "approved", "expected_count": 1}),
     "POST /samples/{sample_id}/label": ("labeller", {"status": "approved"}),
 }

@@ -152,8 +152,12 @@ def _add_site_rows():
     Rows that the demonstration has already are returned with them.
     """
     accounts.add_user("mei", User.Role.LABELLER)
+    trace = "01KBCXYZ0000000000000000ZZ"
+    about = {"id": trace, "kind": "trace", "params_json": f'{{"trace":"{trace}"}}', "started_by": "demo"}
+    JobRun.objects.create(**about, state="finished", created_at=1)
     return {
         "sample": DatasetSample.objects.order_by("id")[0].id,
+        "trace": trace,
         "export": DatasetExport.objects.order_by("id")[0].id,
         "job": JobRun.objects.order_by("id")[0].id,
         "cron": CronJob.objects.filter(agent_id=AGENT).order_by("id")[0].id,

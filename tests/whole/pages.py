@@ -259,6 +259,9 @@ ROWS = (
     Page("operations:retention", "admin", "/operations/retention/", "Retention", 12, PLAIN),
     Page("operations:system", "operator", "/operations/", "Problems", 8, PLAIN, on="problems"),
     part("operations:system_needs", "operator", "/operations/needs/", 4, PLAIN, NUMBER),
+    Page("operations:trace_detail", "labeller", "/traces/{trace}/", "Export of sessions", 5, ONE),
+    Page("operations:trace_export", "labeller", "traces/?session={session}", "Export sessions", 5, ONE),
+    apart("operations:trace_file", "labeller", FILE),
     Page("overview:agent_list", "viewer", "/agents/", "Agents", 6, PLAIN),
     Page("collecting:folder_choose", "admin", "/operations/folder/", "Import a folder", 3, ONE),
     apart("overview:healthz", ANYBODY, WORD),
@@ -294,6 +297,8 @@ FORMS = {
         datasets:collection_start
         datasets:write_opinion_save datasets:writes_queue datasets:next_queue
         guardian:correct_save jobs:job_cancel operations:checkpoint_make
+        datasets:write_opinion_save datasets:writes_queue
+        guardian:correct_save jobs:job_cancel operations:checkpoint_make operations:trace_create
     """,
     "operator": """
         datasets:model_scores_run

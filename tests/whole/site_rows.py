@@ -253,6 +253,9 @@ def _fill_episodes(count):
     return {"event": "e0"}
 
 
+TRACE = "01KBCXYZ0000000000000000ZZ"
+
+
 def _fill_operations(count):
     for kind, (state, params, outcome) in RUNS.items():
         for _run in range(min(count, 6)):  # less than a page of jobs in all
@@ -264,7 +267,8 @@ def _fill_operations(count):
     plan = Remediation.objects.create(id="p1", agent_id="ada", turn_id="s1:r1", started_by="x", created_at=factories.T0)
     for number in range(count):
         plan.steps.create(number=number, kind="reject", key="x", title="x", state="done")
-    return {"cron": "x", "remediation": plan.id, "job": JobRun.objects.order_by("id")[0].id}
+    factories.JobFactory(kind="trace", state="finished", params_json=f'{{"trace":"{TRACE}"}}', result_json="{}")
+    return {"cron": "x", "remediation": plan.id, "trace": TRACE, "job": JobRun.objects.order_by("id")[0].id}
 
 
 def _fill_people(count, person):
