@@ -102,7 +102,7 @@ NO_CONTENT = {
         chain reach remediation remediation_detail score_plan dataset_quality
         strategy_list run_list run_detail run_turns approval dataset_coverage
         queue_list queue_agreement dataset_quality_report
-        chain reach remediation remediation_detail score_plan trace_detail
+        trace_detail
     """,
     "artifacts": "artifact_list",
     "automation": "background_list cron_list subagent_list",

@@ -63,9 +63,8 @@ READS = {
     """,
     "labeller": """
         /review/next /review/progress /review/queues /review/queues/{queue_id}/conflicts
-        /review/queues/{queue_id}/next
+        /review/queues/{queue_id}/next /traces/{trace_id} /traces/{trace_id}/file
     """,
-    "labeller": "/review/next /review/progress /traces/{trace_id} /traces/{trace_id}/file",
     "operator": """
         /agents/{agent}/samples/scores
         /agents/{agent}/episodes/head /agents/{agent}/gate/run /agents/{agent}/guardian/files/{name}/cure

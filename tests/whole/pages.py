@@ -296,8 +296,6 @@ FORMS = {
         datasets:version_compare datasets:benchmark_add datasets:export_again datasets:write_judge
         datasets:collection_start
         datasets:write_opinion_save datasets:writes_queue datasets:next_queue
-        guardian:correct_save jobs:job_cancel operations:checkpoint_make
-        datasets:write_opinion_save datasets:writes_queue
         guardian:correct_save jobs:job_cancel operations:checkpoint_make operations:trace_create
     """,
     "operator": """
