@@ -2,7 +2,7 @@
 
     python benchmarks/signals.py --home HOME [--rounds 3] [--json]
 
-HOME is a home with imported agents; all of its turns are asked anew in each round. The floor reads the texts of the same
+HOME is a home with imported agents; all of its turns are asked anew in each round. The floor reads the texts of these
 turns and asks nothing; `ratio` is the processor time of the job over that of the floor, both of the same round. Figures
 are medians.
 """

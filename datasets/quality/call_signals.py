@@ -14,8 +14,7 @@ READERS = re.compile(
 )
 READING_COMMAND = re.compile(
     r"\s*(?:cd [^;&|]+&&\s*)?(?:ls|cat|head|tail|grep|rg|find|stat|wc|du|df|pwd|which|echo|git (?:log|status|diff|"
-    r"show))"
-    r"\b(?!.*(?:>|\brm\b|\bmv\b|\btee\b|-delete))",
+    r"show))\b(?!.*(?:>|\brm\b|\bmv\b|\btee\b|-delete))",
     re.DOTALL,
 )
 # Calls that are repeated for a reason: to wait, or to draw again.
@@ -27,17 +26,13 @@ MENTION = re.compile(
     r"(?i)\b(?:fail\w*|errors?|erro?red|could ?n[o']?t|couldn’t|could not|unable|can ?not|can['’]t|did ?n['’]t|"
     r"was ?n['’]t|were ?n['’]t|would ?n['’]t|wo ?n['’]t|does ?n['’]t|not (?:found|available|work\w*|able|reach\w*|"
     r"allowed|respond\w*|exist\w*|possible|load\w*)|no (?:access|response|luck|permission|such|results?)|denied|"
-    r"refused|"
-    r"timed? ?out|times out|timeouts?|unavailable|unreachable|unsuccessful\w*|retr(?:y|ied|ies|ying)|blocked|rejected|"
-    r"missing|crash\w*|broke\w*|trouble|hiccups?|exception|offline|forbidden|unauthori[sz]ed|went wrong|gave up|"
-    r"(?:ran|run) into|instead|neither|nor|none of|not yet)\b|\b(?:second|third|fourth|another|few|several|two|three|"
-    r"2|3) (?:attempt|tr(?:y|ies))|"
-    r"失败|错误|报错|出错|不出来?|没法|次才|才[好行]|无法|不能|没能|未能|不了|没(?:有)?(?:找到|成功|响应|权限|反应|"
-    r"通过|查到|连上|结果|拿到)|"
-    r"找不到|"
-    r"未找到|超时|拒绝|不可用|异常|重试|再试|不存在|无权|断开|受阻|没有返回|换了|改用|遇到.{0,8}问题|出了.{0,4}问题|"
-    r"打不开|"
-    r"连不上|不通|中断|挂了|崩溃|缺失|缺少"
+    r"refused|timed? ?out|times out|timeouts?|unavailable|unreachable|unsuccessful\w*|retr(?:y|ied|ies|ying)|blocked|"
+    r"rejected|missing|crash\w*|broke\w*|trouble|hiccups?|exception|offline|forbidden|unauthori[sz]ed|went wrong|"
+    r"gave up|(?:ran|run) into|instead|neither|nor|none of|not yet)\b|\b(?:second|third|fourth|another|few|several|"
+    r"two|three|2|3) (?:attempt|tr(?:y|ies))|失败|错误|报错|出错|不出来?|没法|次才|才[好行]|无法|不能|没能|未能|不了|"
+    r"没(?:有)?(?:找到|成功|响应|权限|反应|通过|查到|连上|结果|拿到)|找不到|未找到|超时|拒绝|不可用|异常|重试|再试|"
+    r"不存在|无权|断开|受阻|没有返回|换了|改用|遇到.{0,8}问题|出了.{0,4}问题|打不开|连不上|不通|中断|挂了|崩溃|缺失|"
+    r"缺少"
 )
 NOT_A_MENTION = re.compile(
     r"(?i)\b(?:no|without|zero|0)(?: any| further| other)? (?:errors?|failures?|problems?|issues?|trouble|hiccups?)|"
@@ -70,7 +65,7 @@ def _is_needless(earlier, call, arguments):
 
 def _is_reading(call):
     command = next((call.arguments[name] for name in COMMANDS if isinstance(call.arguments.get(name), str)), None)
-    return bool(READING_COMMAND.match(command) if command is not None else READERS.search(call.name))
+    return bool(READING_COMMAND.match(command[:2_000]) if command is not None else READERS.search(call.name))
 
 
 def find_silent_failures(texts: TurnTexts) -> Answer:

@@ -120,7 +120,8 @@ def describe(counts: Counter[str], errors: Counter[str]) -> str:
     if not errors:
         return sentence
     failed = ", ".join(f"{name}: {count:,}" for name, count in sorted(errors.items()))
-    return f"{sentence} {_('Signals that failed and are unknown there: %(names)s.') % {'names': failed}}"
+    more = _("Signals that failed and are unknown there: %(names)s.") % {"names": failed}
+    return f"{sentence} {more}"
 
 
 def is_needed() -> bool:

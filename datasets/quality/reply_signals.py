@@ -2,6 +2,8 @@
 
 import re
 
+import orjson
+
 from ledger.collectors.answers import CUT_STOPS
 
 from ..models import CUT_OFF, INTERRUPTED
@@ -19,94 +21,69 @@ ASKS = re.compile(
 )
 SHORT = 1_500  # characters
 NO_WORDS = re.compile(r"[\W_]+")
+# Confirmations and promises, longer ones first; a reply of nothing else has no answer.
 ACKNOWLEDGED = re.compile(
-    r"(?i)(?:(?:ok(?:ay)?|sure(?: thing)?|certainly|absolutely|of course|got it|noted|understood|i see|i understand|"
-    r"hmm+|right|alright|(?:what a |that's a |that is a )?(?:great|good|excellent) (?:question|point|idea)|great|"
-    r"interesting|yes|yep|no problem|will do|on it|one (?:moment|"
-    r"sec\w*)|"
-    r"(?:just )?a (?:moment|sec\w*)|please (?:wait|hold on)|hold on|hang on|working on it|i(?:'ll|"
-    r" will)? (?:get )?(?:back to you|"
-    r"(?:look|get|check|see|try|work)(?: (?:in)?to| on| out)?(?: (?:it|that|this))?(?: out)?(?: for you)?)|"
-    r"let me (?:check|look|see|think|try)(?: (?:in)?to)?(?: (?:it|that|this|about \w+))?(?: for you)?|"
-    r"thanks?(?: you)?(?: for (?:letting me know|asking|sharing|telling me|the \w+))?|"
-    r"i(?:'m| am) (?:here(?: to help)?|happy to help)|happy to help|how can i help(?: you)?(?: today)?|here you go|"
-    r"now|soon|"
-    r"(?:it )?depends|maybe|perhaps|n ?a|none|null|undefined|todo|tbd|lorem ipsum)\s*)+"
-)
-ACKNOWLEDGED_ZH = re.compile(
-    r"(?:好的?|嗯+|哦+|噢|啊|呃|收到|明白(?:了)?|了解(?:了)?|知道了|可以的?|行|没问题|当然(?:可以)?|是的?|对|"
-    r"稍等(?:一下|片刻)?|请稍等|"
-    r"请稍候|马上|这就|我?(?:来|去|先)?(?:帮你|给你|为你|为您)?(?:看看|看一下|查一下|查查|试试|处理(?:一下)?|想想)|"
-    r"正在(?:处理|查询|查)(?:中)?|"
-    r"谢谢|不客气|很高兴(?:能)?(?:帮|为)[您你](?:服务|忙)?|有什么(?:可以|能)帮[您你](?:的)?|(?:这是?)?(?:个|"
-    r"一个)?(?:很)?好问题|我知道了|嗯哼|已阅|"
-    r"无|暂无|您好|你好|吧|呢|"
-    r"哈+|[我您你]|了|的|来)+"
+    r"(?i)\b(?:sure thing|sure|certainly|absolutely|of course|got it|noted|understood|i see|i understand|hmm+|right|"
+    r"alright|(?:what a |that's a )?(?:great|good|excellent) (?:question|point|idea)|great|interesting|yes|yep|"
+    r"ok(?:ay)?|no problem|will do|on it|(?:one|just a|a) (?:moment|sec\w*)|please (?:wait|hold on)|hold on|hang on|"
+    r"working on it|(?:i(?:'ll| will)|let me) (?:get back to you|look|get|check|see|try|work|think)(?: (?:in)?to| on|"
+    r" out| about)?(?: it| that| this)?(?: out)?(?: for you)?|thanks?(?: you)?(?: for \w+(?: me)?(?: know)?)?|"
+    r"happy to help|i(?:'m| am) here(?: to help)?|how can i help(?: you)?(?: today)?|here you go|now|soon|it depends|"
+    r"maybe|perhaps|n a|none|null|undefined|todo|tbd|lorem ipsum)\b|很高兴(?:能)?[帮为][您你](?:服务|忙)?|"
+    r"有什么(?:可以|能)帮[您你]的?|(?:这是?)?(?:一?个)?很?好问题|我?知道了|我?[来去先]?(?:[帮给为][您你])?(?:看看|"
+    r"看一下|查一下|查查|试试|处理一?下?|想想)|正在(?:处理|查询?)中?|请?稍[等候](?:一下|片刻)?|没问题|当然可?以?|"
+    r"明白了?|了解了?|可以的?|马上|这就|谢谢|不客气|收到|好的?|嗯|哦|噢|啊|呃|哈|行|是的?|对|已阅|暂?无|[您你]好|"
+    r"[吧呢了的来我您你]"
 )
 NEEDS_NO_ANSWER = re.compile(
     r"(?i)\W*(?:don'?t (?:reply|answer)|no need|ok(?:ay)?|thanks?(?: you)?|thx|great|nice|cool|good (?:night|job)|"
-    r"perfect|bye|got it|hi|hello|hey|yes|"
-    r"no|"
-    r"remember|note|keep in mind|fyi|just so you know|from now on|never|always|please (?:remember|note|wait|remind)|"
-    r"remind|"
-    r"(?:i|we|my|our)\b(?! need| want|['’]d like| would like)(?!.*\?)|谢|好的|好|嗯|知道了|收到|辛苦|晚安|拜拜|再见|"
-    r"你好|记住|记一下|请记|帮我记|以后|提醒|"
-    r"从现在|我(?!.*[吗?？么]))"
+    r"perfect|bye|got it|hi|hello|hey|yes|no|remember|note|keep in mind|fyi|just so you know|from now on|never|always|"
+    r"please (?:remember|note|wait|remind)|remind|(?:i|we|my|our)\b(?! need| want|['’]d like| would like)(?!.*\?)|谢|"
+    r"好的|好|嗯|知道了|收到|辛苦|晚安|拜拜|再见|你好|记住|记一下|请记|帮我记|以后|提醒|从现在|我(?!.*[吗?？么]))"
 )
 # Ends in the middle: of a list, a clause, a word that something follows, brackets or code.
 OPEN_END = re.compile(
     r"(?:[,，、;；:：(（\[{「《“‘=+&/\\]|(?<=\s)[-–—]|(?:^|\s)(?:and|or|but|the|a|an|of|to|in|on|at|for|with|from|by|"
-    r"as|is|are|"
-    r"was|were|be|because|so|that|which|if|when|than|your|my|its|their|this|these|will|would|can|could|should|has|have|"
-    r"not|into|about|between|it's|i|we|you|they)|[的和与或及在把被将从对向因为但而且并以即是若如果由所])$",
+    r"as|is|are|was|were|be|because|so|that|which|if|when|than|your|my|its|their|this|these|will|would|can|could|"
+    r"should|has|have|not|into|about|between|it's|i|we|you|they)|"
+    r"[的和与或及在把被将从对向因为但而且并以即是若如果由所])$",
     re.IGNORECASE,
 )
-FINISHED = re.compile(r"[.!?。！？…~～)）\]】」』》”\"'’*_`|>:：)]$|[吧呢啦哦呀吗嘛喔哈噢啊了]$")
+PARTICLE = re.compile(r"[吧呢啦哦呀吗嘛喔哈噢啊了]$")
 ENDS = re.compile(r"[。！？…]|(?<!\d)[.!?](?=\s|$|[\"'”’)）」*_])")
 ITEM = re.compile(r"\s*(?:[-*•·+]|\d{1,3}[.)、]|#{1,6}|\||>)\s*")
-LAST_SYMBOL = re.compile(r"[^\w\s,，、;；:：(（\[{「《“‘=+&/\\-]$")
 ANOTHER_LANGUAGE = re.compile(
     r"(?i)translat|\b(?:english|chinese|mandarin|cantonese|french|german|spanish|japanese|korean|italian|russian|"
-    r"portuguese|arabic|latin|hindi|greek|dutch|swedish)\b|\bhow (?:do|would|to|can) (?:you|i|we|"
-    r"one)? ?say|"
-    r"commit|翻译|译[成为文]|[英中法德日韩俄西葡]文|[英日法德韩俄]语|汉语|怎么说"
+    r"portuguese|arabic|latin|hindi|greek|dutch|swedish)\b|\bhow (?:do|would|to|can) (?:you|i|we|one)? ?say|commit|"
+    r"翻译|译[成为文]|[英中法德日韩俄西葡]文|[英日法德韩俄]语|汉语|怎么说"
 )
 SYMBOLS = (
     r"<\|[a-z_]{2,30}\|>|</?(?:think|thinking|thought|antml:\w+|function_calls?|tool_calls?|tool_use|tool_response|"
     r"tool_result|invoke|parameter|system-reminder|scratchpad|reflection)\b[^<>\n]{0,80}>|\[/?INST\]|<</?SYS>>|</?s>|"
     r"<(?:start|end)_of_turn>|\[TOOL_(?:CALLS|RESULTS)\]|<｜[^｜\n]{1,30}｜>|\[\[(?:reply_to|"
-    r"audio_as)[^\]\n]{0,60}\]\]|"
-    r"<(?:bos|eos|pad|unk)>|【/?(?:思考|工具调用|调用|系统|工具)】|\bfunctions\.\w+:\d+"
+    r"audio_as)[^\]\n]{0,60}\]\]|<(?:bos|eos|pad|unk)>|【/?(?:思考|工具调用|调用|系统|工具)】|\bfunctions\.\w+:\d+"
 )
 TRACE = (
-    r"Traceback \(most recent call last\)|^\s+File \"[^\"\n]{1,200}\", line \d+|"
-    r"^\s+at [\w.$<>\[\] ]{1,120}\([^()\n]{1,200}:\d+"
-    r"(?::\d+)?\)|^\s+at (?:file://|/|node:)\S+:\d+:\d+|^(?:panic: |goroutine \d+ \[)|^Caused by: [\w.]+(?:Exception|"
-    r"Error)|"
-    r"^thread '\w+' panicked at"
+    r"Traceback \(most recent call last\)|^[ \t]+File \"[^\"\n]{1,200}\", line \d+|"
+    r"^[ \t]+at [\w.$<>\[\] ]{1,120}\([^()\n]{1,200}:\d+(?::\d+)?\)|^[ \t]+at (?:file://|/|node:)\S+:\d+:\d+|"
+    r"^(?:panic: |goroutine \d+ \[)|^Caused by: [\w.]+(?:Exception|Error)|^thread '\w+' panicked at"
 )
 PROMPT = (
     r"^(?:#+ )?(?:system prompt|system message|### ?instructions?|### ?response)\s*[:：]?|^(?:system|human|user|"
-    r"assistant|"
-    r"用户|助手|系统)\s*[:：](?=\s*\S)|^<?\|?(?:im_start|system)\|?>|you are (?:a|an) [\w ,-]{0,60}(?:assistant|"
-    r"language model|agent)\b"
-    r"[^.?!\n]{0,80}[.,]|^as an ai language model|你是(?:一个|一名|一位)?[^。\n]{0,30}(?:助手|助理|智能体|"
-    r"语言模型)[。，]|系统提示词?[:：]|"
-    r"\b(?:NO_REPLY|HEARTBEAT_OK|ANNOUNCE_SKIP|REPLY_SKIP)\b|knowledge cutoff:"
+    r"assistant|用户|助手|系统)\s*[:：]|^<?\|?(?:im_start|system)\|?>|you are (?:a|an) [\w ,-]{0,60}(?:assistant|"
+    r"language model|agent)\b[^.?!\n]{0,80}[.,]|^as an ai language model|你是(?:一个|一名|一位)?[^。\n]{0,30}(?:助手|"
+    r"助理|智能体|语言模型)[。，]|系统提示词?[:：]|\b(?:NO_REPLY|HEARTBEAT_OK|ANNOUNCE_SKIP|REPLY_SKIP)\b|"
+    r"knowledge cutoff:"
 )
 MACHINE = re.compile(rf"(?:{SYMBOLS})|(?:{TRACE})|(?i:{PROMPT})", re.MULTILINE)
-CALL_JSON = re.compile(
-    r"\s*(?:```\w*\s*)?[\[{]\s*\[?\{?\s*\"(?:name|tool|tool_name|tool_calls?|function|function_call|action|type|id|"
-    r"toolCallId|"
-    r"recipient_name|command|is_?error|status|ok|error|content|role)\"\s*:"
-)
-CALL_KEYS = re.compile(
-    r"\"(?:arguments|parameters|params|input|args|tool_calls?|function|toolCallId|tool_use_id|action_input|isError|"
-    r"recipient_name|exitCode|exit_code|stderr|stdout)\"\s*:|\"type\"\s*:\s*\"(?:tool|function|text)"
-)
+CALL_KEYS = {
+    *("arguments", "parameters", "tool_calls", "tool_call", "function_call", "toolCallId", "tool_use_id", "tool"),
+    *("action_input", "recipient_name", "isError", "exitCode", "exit_code", "stderr"),
+}
 INNER_CALL = re.compile(
-    r"(?:^|\n|[:：]\s*|```\w*\s*)\s*\{\s*\"(?:name|tool|tool_name|function|action)\"\s*:\s*\"[\w.-]+\"\s*,\s*"
-    r"\"(?:arguments|parameters|input|args|action_input|params)\"\s*:"
+    r"\{\s{0,9}\"(?:name|tool|tool_name|function|"
+    r"action)\"\s{0,9}:\s{0,9}\"[\w.-]{1,80}\"\s{0,9},\s{0,9}\"(?:arguments|parameters|input|args|action_input|"
+    r"params)\"\s{0,9}:"
 )
 JSON_REQUEST = re.compile(
     r"(?i)\bjson\b|schema|payload|function.?call|tool.?call|token|prompt|trace|提示词|堆栈|报错|工具调用|令牌|标记"
@@ -118,17 +95,18 @@ AGAIN = re.compile(
 # A name between signs, or after a greeting; and a title with a name, which is somebody's whether known or not.
 ADDRESS = re.compile(
     r"(?:^|[,，。.!！?？\n]\s*(?:(?:and|but|hi|hello|hey|dear|thanks|thank you|sorry|good \w+|你好|您好|谢谢|"
-    r"亲爱的)\s*)?)"
-    r"@?((?:[A-Z\u00c0-\u024f][\w'-]{1,20}(?: [A-Z\u00c0-\u024f][\w'-]{1,20})?)|[\u4e00-\u9fff·]{1,4}[A-Za-z]{0,8})\s*"
-    r"(?=[,，:：.。!！?？~～\n]|$|[\u2600-\u27bf\U0001f300-\U0001faff]|你好|您好|早上好|晚上好)"
+    r"亲爱的)\s*)?)@?((?:[A-Z\u00c0-\u024f][\w'-]{1,20}(?: [A-Z\u00c0-\u024f][\w'-]{1,20})?)|"
+    r"[\u4e00-\u9fff·]{1,4}[A-Za-z]{0,8})\s*(?=[,，:：.。!！?？~～\n]|$|[\u2600-\u27bf\U0001f300-\U0001faff]|你好|"
+    r"您好|早上好|晚上好)"
 )
 OPENING = re.compile(
     r"(?i)(?:hi|hello|hey|dear|thanks|thank you|sorry|good (?:morning|afternoon|evening)|你好|您好|嗨|"
     r"早)[ ，,]*@?([\w'-]{1,20})"
 )
 TITLED = re.compile(
-    r"(?:^|[,，。.!！]\s*|(?:Hi|Hello|Dear)\s+)(?:(?:Mr|Mrs|Ms|Dr|Prof)\.? ([A-Z]\w+)|([\u4e00-\u9fff])[\u4e00-\u9fff]?"
-    r"(?:先生|女士|阿姨|叔叔?|老师|总|经理|大哥|大姐|同学|小姐|太太|医生|师傅|哥|姐))(?=[,，.。!！:：]|[你您]好)"
+    r"(?:^|[,，。.!！]\s*|(?:Hi|Hello|Dear)\s+)(?:(?:Mr|Mrs|Ms|Dr|Prof)\.? ([A-Z]\w+)|"
+    r"([\u4e00-\u9fff])[\u4e00-\u9fff]?(?:先生|女士|阿姨|叔叔?|老师|总|经理|大哥|大姐|同学|小姐|太太|医生|师傅|哥|"
+    r"姐))(?=[,，.。!！:：]|[你您]好)"
 )
 
 
@@ -145,8 +123,7 @@ def find_empty_reply(texts: TurnTexts) -> Answer:
         return NO
     if not words:
         return build_yes(texts)
-    is_empty = ACKNOWLEDGED.fullmatch(words) or ACKNOWLEDGED_ZH.fullmatch(words.replace(" ", ""))
-    is_empty = is_empty or (DONE.fullmatch(words) and ASKS.search(texts.question))
+    is_empty = not ACKNOWLEDGED.sub("", words).strip() or (DONE.fullmatch(words) and ASKS.search(texts.question))
     return build_yes(texts) if is_empty and not NEEDS_NO_ANSWER.match(texts.question) else NO
 
 
@@ -174,12 +151,7 @@ def _ends_in_the_middle(reply):
     if words.count("(") > words.count(")") or words.count("（") > words.count("）") or words.count("`") % 2:
         return True
     is_signature = body.endswith("\n") and len(last) <= 40 and not last.startswith(" ")
-    if (
-        is_signature
-        or FINISHED.search(words)
-        or LAST_SYMBOL.search(words)
-        or (ITEM.match(last) and not ENDS.search(body))
-    ):
+    if is_signature or not words[-1:].isalnum() or PARTICLE.search(words):
         return False
     ends = [match.end() for match in ENDS.finditer(reply)]
     if not ends or (ITEM.match(last) and not ENDS.search(body.rpartition("\n")[2])):  # items without full stops
@@ -246,12 +218,24 @@ def split_name(name: str) -> set[str]:
 def find_machine_text(texts: TurnTexts) -> Answer:
     """Control tokens, a call as JSON, a stack trace or a prompt in the reply, which the person did not bring up."""
     reply = texts.reply
-    if (CALL_JSON.match(reply) and CALL_KEYS.search(reply)) or ('"' in reply and INNER_CALL.search(reply)):
+    if '"' in reply and (_is_json_of_call(reply) or INNER_CALL.search(reply)):
         return NO if JSON_REQUEST.search(texts.question) else build_yes(texts)
     match = MACHINE.search(strip_code(reply)) or (reply.startswith("```") and MACHINE.search(reply))
     if not match or JSON_REQUEST.search(texts.question) or match[0].strip() in texts.question:
         return NO
     return build_yes(texts)
+
+
+def _is_json_of_call(reply):
+    text = reply.strip().removeprefix("```json").strip("`\n ")
+    if text[:1] not in ("{", "["):
+        return False
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return False
+    parts = value if isinstance(value, list) else [value]
+    return any(isinstance(part, dict) and not CALL_KEYS.isdisjoint(part) for part in parts)
 
 
 def find_repeated_answer(texts: TurnTexts) -> Answer:

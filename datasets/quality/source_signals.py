@@ -4,7 +4,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from itertools import combinations, islice
+from itertools import combinations, islice, permutations
 from typing import NamedTuple
 
 from .signal import NO, UNKNOWN, Answer, build_yes
@@ -17,9 +17,9 @@ SCALED_NUMBER = re.compile(
 )
 # Code, addresses, paths, versions, names with digits, and the numbers of lists: none of them is a claim.
 NO_CLAIM = re.compile(
-    r"```.*?(?:```|\Z)|https?://\S+|\S*[\w.-]+/[\w.-]*[A-Za-z][\w./-]*|\d+(?:\.\d+){2,}|#\d+|\b[vV]\d[\d.]*|"
-    r"^\s*(?:[-*#>|]+\s*)?\d{1,3}[.)、．]\s|\[\d{1,2}\]|[A-Za-z_]+[-_]?\d[\w-]*|\d+(?:[-_]?[a-z]+)+[-_]?\d\w*|"
-    r"\b[\w-]+\.[a-z]{2,4}\b",
+    r"```.*?(?:```|\Z)|https?://\S+|[\w.-]{0,60}/[\w.-]{0,60}[A-Za-z][\w./-]{0,200}|\d{1,9}(?:\.\d{1,9}){2,}|#\d+|"
+    r"\b[vV]\d[\d.]*|^[ \t]*(?:[-*#>|]+[ \t]*)?\d{1,3}[.)、．]\s|\[\d{1,2}\]|"
+    r"(?<![A-Za-z_])[A-Za-z_]{1,40}[-_]?\d[\w-]*|\b\d[a-z\d]{0,40}[a-z]\d\w*|\b[\w-]{1,60}\.[a-z]{2,4}\b",
     re.DOTALL | re.MULTILINE | re.ASCII,
 )
 UNITS = {
@@ -31,8 +31,8 @@ UNITS = {
     **dict.fromkeys(("bn", "billion"), 1e9),
 }
 CLAIM = re.compile(
-    r"(?<![A-Za-z_#\\])(\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d+(?:\.\d+)?)\s?"
-    r"(%|％|[KMGT]i?B\b|(?:thousand|million|billion|bn|[km])(?![A-Za-z])|万|亿|千|百)?(?!\w*\d)",
+    r"(?<![A-Za-z_#\\\d])(\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d{1,18}(?:\.\d{1,18})?)\s?(%|％|[KMGT]i?B\b|(?:thousand|"
+    r"million|billion|bn|[km])(?![A-Za-z])|万|亿|千|百)?(?!\w{0,20}\d)",
     re.IGNORECASE | re.ASCII,
 )
 HEDGE = re.compile(
@@ -44,30 +44,27 @@ SMALL = 12  # counts up to this need no source
 EVERYDAY = frozenset({24.0, 60.0, 100.0, 365.0})
 # Words after a number, and what numbers of sources are divided by, or multiplied with, to be in that unit.
 CONVERTED = (
-    (
-        re.compile(
-            r"\s?(?:km|miles?|lbs?|pounds?|kg|cm|inch(?:es)?|feet|ft|oz|ounces?|lit(?:er|re)s?|gallons?)\b|公里|英里|"
-            r"公斤|斤|磅"
-        ),
-        (1.60934, 0.453592, 2.54, 0.3048, 28.3495, 3.78541, 2, 1000),
-    ),
     (re.compile(r"\s?[KMGT]i?B?\b", re.IGNORECASE), (1e3, 1024, 1e6, 1024**2, 1e9, 1024**3)),
     (
         re.compile(
-            r"\s?(?:ms|s|secs?|seconds?|mins?|minutes?|hours?|hrs?|h|days?|weeks?|months?|years?)\b|\s?(?:毫?秒|分钟?|"
-            r"个?小时|天|周|个月|年)",
-            re.IGNORECASE,
+            r"(?i)\s?(?:ms|s|secs?|seconds?|mins?|minutes?|hours?|hrs?|h|days?|weeks?|months?|years?)\b|[秒分天周月年]|小时"
         ),
         (1e3, 60, 3600, 86400, 6e4, 3.6e6, 24, 7, 12),
     ),
+    (
+        re.compile(
+            r"(?i)\s?(?:km|miles?|lbs?|pounds?|kg|cm|inch(?:es)?|feet|ft|oz|ounces?|lit(?:er|re)s?)\b|[公英]里|[斤磅]"
+        ),
+        (1.60934, 0.453592, 2.54, 0.3048, 28.3495, 3.78541, 2, 1000),
+    ),
 )
-MOST_CLAIMS, MOST_OWN, MOST_PAIRED, MOST_SUMMED = 60, 300, 12, 60
+MOST_CLAIMS, MOST_OWN, MOST_NUMBERS = 60, 300, 5_000
+MOST_PAIRED, MOST_SUMMED, MOST_PERCENTS = 12, 60, 8
 LINE_NUMBERS = 8  # columns of numbers that are added up
 KEY_NUMBER = re.compile(r"\"([\w.-]{1,40})\"\s*:\s*\"?(-?\d+(?:\.\d+)?)")
-PERCENT = re.compile(r"(\d[\d,]*(?:\.\d+)?)\s?[%％]")
+PERCENT = re.compile(r"(?<![\d,])(\d[\d,]{0,20}(?:\.\d{1,9})?)\s?[%％]")
 DEGREES = re.compile(r"(?i)°|celsius|fahrenheit|degrees|度")
 TIME = re.compile(r"\b\d{1,2}:(\d\d)\b(?!:)")
-MEMBER = re.compile(r"\{")
 
 
 def find_number_without_source(texts: TurnTexts) -> Answer:
@@ -88,9 +85,9 @@ def find_number_without_source(texts: TurnTexts) -> Answer:
         missing = [claim for claim in missing if claim.value not in numbers]
         if not missing:
             return NO
-    own = [number for source in sources for number in map(_parse, SOURCE_NUMBER.findall(source)[:MOST_OWN])]
-    pool = sorted(numbers | _derive(sources, own, texts))
-    if all(_is_in(claim, pool) or _is_converted(claim, own) or _is_share(claim, own) for claim in missing):
+    own = [_parse(digits) for source in sources for digits in SOURCE_NUMBER.findall(source)][:MOST_OWN]
+    pool, shares = sorted(numbers | _derive(sources, own, texts)), _compute_shares(own)
+    if all(_is_in(claim, pool) or _is_converted(claim, own) or _is_share(claim, shares) for claim in missing):
         return NO
     # Without results the number may be of the prompt, which has files that are not read here.
     return UNKNOWN if len(sources) < 2 or _has_gaps(texts) else build_yes(texts)
@@ -132,6 +129,8 @@ def _is_near(minute, other):
 def _read_turn_numbers(turn):
     if turn.numbers is None:
         turn.numbers = frozenset().union(*(_read_numbers(text) for text in turn.list_sources()))
+        if len(turn.numbers) > MOST_NUMBERS:
+            turn.numbers, turn.is_partial = frozenset(), True
     return turn.numbers
 
 
@@ -150,17 +149,25 @@ def _read_numbers(text: str) -> set[float]:
 
 def _is_in(claim: Claim, ordered: Sequence[float]) -> bool:
     """Whether a claim rounds one of these numbers, which are in order."""
-    targets = [claim.value]
+    targets = [(claim.value, claim.step)]
     if claim.is_share:
-        targets += [claim.value / 100, 100 - claim.value]
+        targets += [(claim.value / 100, claim.step / 100), (100 - claim.value, claim.step)]
     elif claim.value.is_integer() and claim.value < SMALL + 12:
-        targets.append(claim.value + 12)  # 3:45 pm
-    for number, target in enumerate(targets):
-        margin = claim.step / (100 if number == 1 and claim.is_share else 1) * 1.0001 + 1e-9
-        place = bisect_left(ordered, target - margin)
-        if place < len(ordered) and ordered[place] <= target + margin:
-            return True
-    return False
+        targets.append((claim.value + 12, 0))  # 3:45 pm
+    return any(_has_near(ordered, target, step) for target, step in targets)
+
+
+def _is_share(claim: Claim, shares: Sequence[float]) -> bool:
+    """Whether a claim is one of these quotients or changes, which are in order."""
+    if claim.is_share:
+        return _has_near(shares, claim.value / 100, claim.step / 100)
+    return not claim.value.is_integer() and _has_near(shares, claim.value, claim.step)
+
+
+def _has_near(ordered, target, step):
+    margin = step * 1.0001 + 1e-9
+    place = bisect_left(ordered, target - margin)
+    return place < len(ordered) and ordered[place] <= target + margin
 
 
 def _is_converted(claim: Claim, numbers: Iterable[float]) -> bool:
@@ -176,20 +183,15 @@ def _is_converted(claim: Claim, numbers: Iterable[float]) -> bool:
 
 def _derive(sources, own, texts) -> set[float]:
     """Sums, differences and products of pairs, sums and means of columns and neighbours, and counts."""
-    derived: set[float] = {float(len(texts.calls))}
+    derived: set[float] = {len(texts.calls)}
     groups: list[list[float]] = []
     for source in sources:
         lines = source.splitlines()
         columns: dict[object, list[float]] = {}
-        derived |= {
-            float(len(lines)),
-            len(lines) - 1.0,
-            float(len(MEMBER.findall(source))),
-            float(source.count(",") + 1),
-        }
+        derived |= {len(lines), len(lines) - 1, source.count("{"), source.count(",") + 1}
         for line in lines[:1_000]:
             for place, number in enumerate(SOURCE_NUMBER.findall(line)[:LINE_NUMBERS]):
-                columns.setdefault(place, []).append(float(number.replace(",", "")))
+                columns.setdefault(place, []).append(_parse(number))
         for key, number in KEY_NUMBER.findall(source):
             columns.setdefault(key, []).append(float(number))
         groups += columns.values()
@@ -206,7 +208,8 @@ def _derive(sources, own, texts) -> set[float]:
     distinct = list(dict.fromkeys(own))
     if DEGREES.search(texts.reply):
         derived |= {part for number in distinct for part in ((number - 32) / 1.8, number * 1.8 + 32)}
-    for percent in {_parse(digits) for source in sources for digits in PERCENT.findall(source)}:
+    percents = {_parse(digits) for source in sources for digits in PERCENT.findall(source)}
+    for percent in sorted(percents)[:MOST_PERCENTS]:
         for number in [*distinct[:MOST_PAIRED], *list(derived)[:MOST_SUMMED]]:
             derived |= {number * percent / 100, number * (1 + percent / 100), number * (1 - percent / 100)}
     if len(distinct) <= MOST_PAIRED:
@@ -219,29 +222,21 @@ def _parse(digits):
     return float(digits.replace(",", ""))
 
 
-def _is_share(claim: Claim, own: list[float]) -> bool:
-    """Whether a claim is the share, the change or the quotient of two numbers of the sources."""
-    distinct = sorted(set(own))
-    if len(distinct) > 2 * MOST_PAIRED or not (claim.is_share or not claim.value.is_integer()):
-        return False
-    for small, large in combinations(distinct, 2):
-        quotients = [small / large, large / small] if small else []
-        if claim.is_share:
-            quotients = [part for quotient in quotients for part in (100 * quotient, 100 * abs(1 - quotient))]
-        if any(abs(quotient - claim.value) <= claim.step * 1.0001 for quotient in quotients):
-            return True
-    return False
+def _compute_shares(own: list[float]) -> list[float]:
+    """Quotients of two numbers of the sources, and changes from one to the other, in order."""
+    distinct = set(own)
+    if len(distinct) > 2 * MOST_PAIRED:
+        return []
+    quotients = [first / second for first, second in permutations(distinct, 2) if second]
+    return sorted(part for quotient in quotients for part in (quotient, abs(1 - quotient)))
 
 
 FILE_NAME = re.compile(
-    r"(?<![\w@/.~\\-])(?:(?:~|\.{1,2})?/|[A-Za-z]:\\)?(?:[\w@.+-]+[/\\])*[\w@+-][\w@.+-]*\.(?:md|txt|py|js|ts|tsx|jsx|"
-    r"json|jsonl|ya?ml|toml|ini|"
-    r"cfg|conf|csv|tsv|xlsx?|docx?|pptx?|pdf|sh|bash|zsh|sql|sqlite|db|log|html?|css|scss|xml|java|kt|go|rs|c|cc|cpp|"
-    r"h|hpp|rb|php|"
-    r"swift|ipynb|dmp|m4a|od[pst]|exe|heic|iso|gguf|png|jpe?g|gif|svg|webp|mp[34]|wav|mov|zip|tar|gz|tgz|bak|lock|env|"
-    r"plist|service|parquet|pem|key|"
-    r"ics)\b(?![\w/@(]|\.\w)"
-    r"|(?<![\w@/.~:\\<-])(?:~|\.{1,2})?/(?:[\w@.+-]+/)+[\w@.+-]*[\w@+-]",
+    r"(?<![\w@/.~\\+-])(?:(?:~|\.{1,2})?/|[A-Za-z]:\\)?(?:[\w@.+-]+[/\\])*[\w@+-][\w@.+-]*\.(?:md|txt|py|js|ts|tsx|"
+    r"jsx|json|jsonl|ya?ml|toml|ini|cfg|conf|csv|tsv|xlsx?|docx?|pptx?|pdf|sh|bash|zsh|sql|sqlite|db|log|html?|css|"
+    r"scss|xml|java|kt|go|rs|c|cc|cpp|h|hpp|rb|php|swift|ipynb|dmp|m4a|od[pst]|exe|heic|iso|gguf|png|jpe?g|gif|svg|"
+    r"webp|mp[34]|wav|mov|zip|tar|gz|tgz|bak|lock|env|plist|service|parquet|pem|key|ics)\b(?![\w/@(]|\.\w)|"
+    r"(?<![\w@/.~:\\<-])(?:~|\.{1,2})?/(?:[\w@.+-]+/)+[\w@.+-]*[\w@+-]",
     re.ASCII,
 )
 QUOTED_NAME = re.compile(r"[`“「《]([^`”」》\s]{1,200}\.[A-Za-z][A-Za-z0-9]{1,6})[`”」》]")
@@ -251,7 +246,7 @@ OWN_FILES = frozenset(
     {"agents.md", "memory.md", "user.md", "soul.md", "identity.md", "tools.md", "heartbeat.md", "bootstrap.md"}
 )
 DAILY = re.compile(r"(?:.*/)?memory/\d{4}-\d\d-\d\d\.md")
-MOST_PATHS = 40
+MOST_PATHS = 20
 
 
 def find_path_without_source(texts: TurnTexts) -> Answer:
@@ -259,9 +254,8 @@ def find_path_without_source(texts: TurnTexts) -> Answer:
     if "." not in texts.reply and "/" not in texts.reply:
         return NO
     plain = URL.sub(" ", texts.reply)
-    paths = [match[0] for match in islice(FILE_NAME.finditer(plain), MOST_PATHS)] + QUOTED_NAME.findall(plain)[
-        :MOST_PATHS
-    ]
+    matches = [*FILE_NAME.finditer(plain), *QUOTED_NAME.finditer(plain)]
+    paths = [match[match.lastindex or 0] for match in matches[:MOST_PATHS]]
     paths = [path for path in paths if path.rpartition("/")[2].lower() not in OWN_FILES and not DAILY.fullmatch(path)]
     if not paths:
         return NO

@@ -46,8 +46,13 @@ def run(status, type, agent, session, quality_above, limit, **options):
     facts = {"samples": receipt}
     if quality_above is not None:
         facts["unscored"] = filters.narrow(DatasetSample.objects.filter(quality_score=None)).count()
-        words = "%(count)s sample without a score is left out.", "%(count)s samples without a score are left out."
-        lines += [format_plural(*words, facts["unscored"])] if facts["unscored"] else []
+        if facts["unscored"]:
+            sentence = format_plural(
+                "%(count)s sample without a score is left out.",
+                "%(count)s samples without a score are left out.",
+                facts["unscored"],
+            )
+            lines.append(sentence)
     return Outcome(facts, "\n".join(lines) or _("No samples."))
 
 
