@@ -46,7 +46,7 @@ WORD_ROOMS = {
     "record": {"ledger"},
     "report": {"backups", "collecting", "demo", "doctor", "exports", "gate", "guardian", "operations", "retention"},
     "row": {"doctor", "exports", "ledger", "sqlite", "rows"},
-    "run": {"automation", "backups", "collecting", "doctor", "operations", "runner", "runners"},
+    "run": {"automation", "backups", "collecting", "collection", "doctor", "operations", "runner", "runners"},
     "session": {"collecting", "demo", "doctor", "first_page", "ledger", "retention", "rollbacks"},
     "turn": {"datasets", "gate", "ledger"},
     "verdict": {"datasets", "gate"},

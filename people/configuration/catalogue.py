@@ -361,7 +361,7 @@ COLLECTION = {
     ),
     "datasetCollection.positiveCriteria.notRolledBackWithinDays": number(7, 0, 3650, _("days")).with_words(
         _("Right: in the file after"),
-        _("A decision counts as right only if its write was not rolled back within this time. 0 = not needed."),
+        _("A decision counts as right only if its write stands after this time. 0 = not needed."),
     ),
     "datasetCollection.positiveCriteria.minQualityScore": fraction(0.7).with_words(
         _("Right: least score"), _("A decision counts as right only from this quality score on. 0 = not needed.")

@@ -1,15 +1,20 @@
 """Runs of collecting within a test, and turns with everything that criteria read."""
 
+import orjson
+
 from datasets.collection import job, runs, strategies
-from datasets.models import SampleEvidence, TurnOutcome
+from datasets.models import TurnOutcome
+from jobs import execution
+from jobs.models import JobRun
 from jobs.progress import Progress
-from openclaw_web import clock
 from tests.datasets.conversations import store_turns
 from tests.datasets.kinds.gates import store_decision
 from tests.guardian.write_rows import create_write
 
 DB = "agent_ada"
 BEFORE, AFTER = b"# Memory\n", b"# Memory\nLikes tea.\n"
+LOOSE = {"wasWritten": "on", "notRolledBackWithinDays": "0", "minQualityScore": "0", "mediumQualityFrom": "0"}
+LOOSE |= {"highQualityFrom": "1", "tried": "1"}  # a form
 EASY = {"noUserObjection": False, "minQualityScore": 0, "notRolledBackWithinDays": 0}
 
 
@@ -42,9 +47,16 @@ def read_evidence(sample):
     return {row.criterion: (row.answer, row.source_kind, row.source_id) for row in sample.evidence.all()}
 
 
-def count_evidence():
-    return SampleEvidence.objects.count()
+def run_jobs():
+    """Run what a page or the API has queued."""
+    for queued in JobRun.objects.filter(state="queued", kind="collection"):
+        execution.run(queued.id)
 
 
-def now():
-    return clock.now_ms()
+def text(response):
+    assert response.status_code == 200, response.content
+    return response.content.decode()
+
+
+def post_json(client, path, body):
+    return client.post(f"/api/v1{path}", orjson.dumps(body), content_type="application/json")
