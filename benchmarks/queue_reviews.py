@@ -35,7 +35,9 @@ GROUP BY i.id)"""
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--clients", type=int, default=16)
-    parser.add_argument("--items", type=int, default=1_000, help="a multiple of 1,000; every second thousand is approved")
+    parser.add_argument(
+        "--items", type=int, default=1_000, help="a multiple of 1,000; every second thousand is approved"
+    )
     parser.add_argument("--reviewers", type=int, default=2)
     parser.add_argument("--kill-every", type=float, default=0, help="seconds between two kills of a worker; 0: none")
     parser.add_argument("--json", action="store_true")

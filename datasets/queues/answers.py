@@ -222,7 +222,7 @@ def _build_part(label, corrected):
 
 
 def _build_key(label):
-    """What verdicts agree in: status, labels of the parts, and the texts that rows would teach."""
+    """The values that verdicts have to agree in: status, labels of the parts, and the texts that rows would teach."""
     corrected = [
         tuple(sorted((name, text) for name, text in parse_corrected(output).items() if name != "reason"))
         for output in (label.gate_corrected_output, label.guardian_corrected_output)

@@ -18,9 +18,9 @@ from ..review.claims import Claim
 from ..review.queues import Queue
 from ..schemas import NO_NUL, LabelIn
 from . import answers, page, queue_store
-from .agreement_report import build_report
 from .blind import cover
 from .questions import parse_questions
+from .queue_agreement import build_report
 from .seats import SeatClaims
 from .waiting import BY_VALUE
 
@@ -184,7 +184,7 @@ def queue_adjudicate(request, queue_id: str, body: AdjudicationIn):
 @needs("operator")
 def queue_agreement(request, queue_id: str):
     """How far the reviewers agree, by part, week and pair, and how often they gave a known verdict."""
-    return build_report(get_object_or_404(ReviewQueue, id=queue_id))
+    return build_report(queue_store.read_queue(queue_id))
 
 
 def _read_verdict(body):

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.shortcuts import get_object_or_404
+from django.http import Http404
 from django.utils.translation import gettext as _
 from ulid import ULID
 
@@ -101,9 +101,17 @@ def find_queue(name: str) -> ReviewQueue:
     return queue
 
 
+def read_queue(queue_id: str) -> ReviewQueue:
+    """The queue with this id. Raises Http404."""
+    queue = ReviewQueue.objects.filter(id=queue_id).first()
+    if queue is None:
+        raise Http404(_("There is no review queue %(id)s.") % {"id": queue_id[:LONGEST_NAME]})
+    return queue
+
+
 def find_own_queue(user: User, queue_id: str, *, to_adjudicate: bool = False) -> ReviewQueue:
     """The queue with this id. Raises Http404, and PermissionDenied for somebody who may not work in it."""
-    queue = get_object_or_404(ReviewQueue, id=queue_id)
+    queue = read_queue(queue_id)
     if not (queue.has_adjudicator(user) if to_adjudicate else queue.has_reviewer(user)):
         raise PermissionDenied
     return queue

@@ -2,7 +2,6 @@
 
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count
-from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
@@ -12,10 +11,9 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages.html import redirect_after_post, redirect_to, refuse_post, render_page
 from openclaw_web.pages.roles import needs
 
-from ..models import ReviewQueue
 from . import queue_items, queue_store
-from .agreement_report import build_report
 from .forms import QueueChangeForm, QueueForm, StateForm
+from .queue_agreement import build_report
 from .words import MEASURE_WORDS, PART_NAMES, STATE_WORDS
 
 
@@ -46,7 +44,7 @@ def queue_create(request):
 @needs("labeller")
 def queue_detail(request, queue_id):
     """One queue: its guideline, its items in numbers, and for operators the form that changes it."""
-    queue = get_object_or_404(ReviewQueue, id=queue_id)
+    queue = queue_store.read_queue(queue_id)
     if not (
         queue.has_reviewer(request.user) or queue.has_adjudicator(request.user) or request.user.has_role("operator")
     ):
@@ -58,7 +56,7 @@ def queue_detail(request, queue_id):
 @needs("operator")
 def queue_agreement(request, queue_id):
     """How far the reviewers of a queue agree, and how often they gave a known verdict."""
-    queue = get_object_or_404(ReviewQueue, id=queue_id)
+    queue = queue_store.read_queue(queue_id)
     context = {"queue": queue, "report": build_report(queue), "parts": PART_NAMES, "names": MEASURE_WORDS}
     return render_page(request, "datasets/queue_agreement.html", context)
 
@@ -67,7 +65,7 @@ def queue_agreement(request, queue_id):
 @needs("operator")
 def queue_change(request, queue_id):
     """Change a queue, or with `state` alone open or close it."""
-    queue = get_object_or_404(ReviewQueue, id=queue_id)
+    queue = queue_store.read_queue(queue_id)
     guideline = queue.guidelines.get(number=queue.guideline)
     state, form = StateForm(request.POST), QueueChangeForm(request.POST)
     is_state = "state" in request.POST and state.is_valid()
@@ -86,7 +84,7 @@ def queue_change(request, queue_id):
 @needs("operator")
 def queue_extend(request, queue_id):
     """Add the samples that fit the filter by now."""
-    queue = get_object_or_404(ReviewQueue, id=queue_id)
+    queue = queue_store.read_queue(queue_id)
     count = queue_store.extend_queue(queue, by=request.user.username)
     if not count:
         return refuse_post(request, Refused(_("No other sample fits the filter of this queue.")), to=queue)

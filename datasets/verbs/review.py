@@ -12,8 +12,8 @@ from people.models import User
 
 from ..models import DatasetSample
 from ..queues import answers, queue_items, queue_store
-from ..queues.agreement_report import build_report
 from ..queues.blind import cover
+from ..queues.queue_agreement import build_report
 from ..queues.seats import SeatClaims
 from ..queues.words import MEASURE_WORDS, PART_NAMES, REASON_WORDS
 from ..review import undo, verdicts

@@ -13,7 +13,12 @@ from datasets.queues import agreement
 
 LIBRARIES = json.loads((Path(__file__).with_name("data") / "agreement.json").read_text())
 # Krippendorff (2011), four observers of twelve units; the example of the package krippendorff, three coders.
-FOUR = ("123321412...", "12332241 25.3".replace(" ", ""), ".33323422 51.".replace(" ", ""), "12332441 251.".replace(" ", ""))
+FOUR = (
+    "123321412...",
+    "12332241 25.3".replace(" ", ""),
+    ".33323422 51.".replace(" ", ""),
+    "12332441 251.".replace(" ", ""),
+)
 THREE = (".....34121133.3", "1.21334 3.......".replace(" ", ""), "..21344.2113 3.4".replace(" ", ""))
 TABLES = st.lists(st.lists(st.sampled_from("abc"), max_size=5).map(tuple), min_size=1, max_size=30)
 PAIRS = st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("ab")), min_size=2, max_size=40)

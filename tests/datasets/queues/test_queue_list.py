@@ -8,7 +8,13 @@ from tests.datasets.page_text import read_text
 from tests.factories import SampleFactory
 
 pytestmark = pytest.mark.django_db
-FIELDS = {"name": "Second", "sample_filter": "status:pending", "reviewers": "3", "gold_share": "0", "assigned": "bea, cem"}
+FIELDS = {
+    "name": "Second",
+    "sample_filter": "status:pending",
+    "reviewers": "3",
+    "gold_share": "0",
+    "assigned": "bea, cem",
+}
 
 
 def test_it_works(people, queue):

@@ -39,14 +39,23 @@ def ask(client, sample="s1"):
     return client.get(f"/api/v1/samples/{sample}").json()
 
 
-PLACES = ("/samples/s1/", "/api/v1/samples/s1", "/samples/", "/api/v1/samples", "/samples/?by=ann", "/review/?sample=s1")
+PLACES = (
+    "/samples/s1/",
+    "/api/v1/samples/s1",
+    "/samples/",
+    "/api/v1/samples",
+    "/samples/?by=ann",
+    "/review/?sample=s1",
+)
 
 
 @pytest.mark.parametrize("place", [*PLACES, "/review/?review_queue={queue}&sample=s1", "/samples/?format=csv"])
 def test_nobody_sees_a_verdict_before_their_own(people, queue, place):
     judge(people["ann"], queue, "s1", "rejected", notes="a hushed note", output="a hushed edit", reason="tone")
     # Beside the queue as well: this verdict is in force.
-    people["cem"].post("/samples/s1/label/", {"status": "rejected", "notes": "another hushed", "output": "a hushed one too"})
+    people["cem"].post(
+        "/samples/s1/label/", {"status": "rejected", "notes": "another hushed", "output": "a hushed one too"}
+    )
     place = place.format(queue=queue.id)
     answer = people["bea"].get(place)
     assert "hushed" not in (b"".join(answer).decode() if answer.streaming else answer.text)
@@ -63,9 +72,11 @@ def test_a_covered_sample_is_as_before_all_verdicts_and_admins_see_it(people, qu
     )
     assert ask(people["root"])["output"] == "Edited." and len(ask(people["root"])["labels"]) == 1
     assert [row["id"] for row in people["bea"].get("/api/v1/samples").json()["items"]] == ["s2", "s3"]
-    token = people["bea"].post(
-        "/api/v1/operations/tokens", {"name": "x", "role": "viewer"}, content_type="application/json"
-    ).json()
+    token = (
+        people["bea"]
+        .post("/api/v1/operations/tokens", {"name": "x", "role": "viewer"}, content_type="application/json")
+        .json()
+    )
     limited = people["nobody"]
     limited.logout()
     headers = {"Authorization": f"Bearer {token['token']}"}
@@ -148,9 +159,9 @@ def test_each_verdict_names_its_guideline_time_and_answers(people, queue, now):
     assert "Be strict." in read_text(page) and 'name="guideline" value="2"' in page.text
     change(people, queue, text="Be kind.", questions="scale: Help")  # while Ann reads
     now.ms += 12_400
-    asked = {"guideline": "2", "question": ["Help", "Tone", "Wrong part"]}
-    given = {"answer_1": "4", "answer_2": "casual", "answer_3": "the last line"}
-    assert judge(people["ann"], queue, "s1", "approved", **asked, **given).status_code == 200
+    fields = {"guideline": "2", "question": ["Help", "Tone", "Wrong part"]}
+    answers = {"answer_1": "4", "answer_2": "casual", "answer_3": "the last line"}
+    assert judge(people["ann"], queue, "s1", "approved", **fields, **answers).status_code == 200
     label = SampleLabel.objects.get()
     assert (label.guideline, label.seconds) == (2, 12)
     assert label.answers == {"Help": "4", "Tone": "casual", "Wrong part": "the last line"}
@@ -158,7 +169,9 @@ def test_each_verdict_names_its_guideline_time_and_answers(people, queue, now):
         page = judge(people["bea"], queue, "s1", "approved", question=["Help"], answer_1=answer)
         assert sentence in read_text(page)
     assert SampleLabel.objects.latest("id").guideline == 3
-    page = judge(people["ann"], queue, "s2", "approved", guideline="2", question=["Wrong part"], answer_1="no such words")
+    page = judge(
+        people["ann"], queue, "s2", "approved", guideline="2", question=["Wrong part"], answer_1="no such words"
+    )
     assert "copy a part of the message or the reply" in read_text(page)
 
 
@@ -170,7 +183,9 @@ def test_twins_get_the_verdict_that_all_reviewers_gave_them(people, queue):
         signatures.ensure_signature(sample)
     twins = queue_store.create_queue("Twins", by="root", reviewers=2)
     page = people["ann"].get(f"/review/?review_queue={twins.id}")
-    assert find_shown_sample(page) == "t1" and "The same verdict for 2 other samples with these words" in read_text(page)
+    assert find_shown_sample(page) == "t1" and "The same verdict for 2 other samples with these words" in read_text(
+        page
+    )
     judge(people["ann"], twins, "t1", "approved", output="Shorter.", with_twins="1")
     assert DatasetSample.objects.get(id="t2").annotation_status == "pending"
     judge(people["bea"], twins, "t1", "approved", output="Shorter.", with_twins="1")

@@ -12,7 +12,13 @@ def post(client, path, body):
 
 
 def test_it_works(people, samples):
-    body = {"name": "Replies", "reviewers": 2, "adjudicators": ["dee"], "questions": ["scale: Help"], "text": "Be fair."}
+    body = {
+        "name": "Replies",
+        "reviewers": 2,
+        "adjudicators": ["dee"],
+        "questions": ["scale: Help"],
+        "text": "Be fair.",
+    }
     assert post(people["ann"], "", body).status_code == 403
     created = post(people["olga"], "", body)
     queue = created.json()

@@ -46,7 +46,7 @@ ROOMS = {
         "Rules": (f"{ADA}/writes/rules/", {}),
     },
     "Training": {
-        "Queue": ("/review/", {}),
+        "Queue": ("/review/", {"Queues": "/review/queues/"}),
         "Samples": ("/samples/", {"Statistics": "/datasets/statistics/"}),
         "Datasets": ("/datasets/", {"Benchmarks": "/benchmarks/"}),
         "Exports": ("/exports/", {}),
