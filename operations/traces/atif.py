@@ -95,7 +95,9 @@ def build_step(message: TraceMessage, number: int) -> dict[str, Any]:
     if message.role == AGENT:
         values |= {"model_name": facts.model, "reasoning_content": facts.thinking, "metrics": build_metrics(message)}
         names = ("tool_call_id", "function_name", "arguments")
-        values["tool_calls"] = [dict(zip(names, (call.id, call.name, call.arguments), strict=True)) for call in facts.calls]
+        values["tool_calls"] = [
+            dict(zip(names, (call.id, call.name, call.arguments), strict=True)) for call in facts.calls
+        ]
     values["extra"] = extra
     return {name: value for name, value in values.items() if value or name == "message"}
 

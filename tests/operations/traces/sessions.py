@@ -90,7 +90,9 @@ def export(out, form="atif", *more, agent="ada"):
     scan.scan_all()
     printed = io.StringIO()
     agents = ("--agent", agent) if agent else ()
-    call_command("trace", "export", "--format", form, "--to", str(out), *agents, *more, "--json", "--quiet", stdout=printed)
+    call_command(
+        "trace", "export", "--format", form, "--to", str(out), *agents, *more, "--json", "--quiet", stdout=printed
+    )
     return json.loads(printed.getvalue())
 
 

@@ -60,7 +60,10 @@ def test_what_was_left_out_is_named(as_reviewer):
 
 
 def test_files_with_personal_data_are_for_admins(as_reviewer, as_admin):
-    assert as_reviewer.post(API, {"format": "atif", "include_pii": True}, content_type="application/json").status_code == 403
+    assert (
+        as_reviewer.post(API, {"format": "atif", "include_pii": True}, content_type="application/json").status_code
+        == 403
+    )
     address = create(as_admin, include_flagged=True, agent="ada", session="s3")
     assert as_reviewer.get(f"{address}/file").status_code == 403
     assert KEY.encode() not in read(as_admin.get(f"{address}/file"))

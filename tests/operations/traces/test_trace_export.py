@@ -28,7 +28,9 @@ def test_it_works(as_reviewer):
     page = as_reviewer.get(PAGE, {"session": "s1", "to": "html"}).text
     assert "Export sessions" in page and 'value="html" selected' in page and "include_pii" not in page
     assert f"{PAGE}?session=s1" in as_reviewer.get("/agents/ada/sessions/s1/").text
-    assert f"{PAGE}?origin=cron" in as_reviewer.get("/agents/ada/sessions/?origin=unknown").text.replace("unknown", "cron")
+    assert f"{PAGE}?origin=cron" in as_reviewer.get("/agents/ada/sessions/?origin=unknown").text.replace(
+        "unknown", "cron"
+    )
 
 
 def test_a_short_session_is_a_download(as_reviewer, home):
@@ -47,7 +49,9 @@ def test_a_session_with_a_key_is_not_sent(as_reviewer):
     assert answer.status_code == 409 and "keys or passwords that nobody has judged" in answer.text
 
 
-@pytest.mark.parametrize("form", [{"format": "odd"}, {"format": "atif", "segment": "odd"}, {"format": "atif", "filter": "x:y"}])
+@pytest.mark.parametrize(
+    "form", [{"format": "odd"}, {"format": "atif", "segment": "odd"}, {"format": "atif", "filter": "x:y"}]
+)
 def test_odd_forms_are_refused(as_reviewer, form):
     answer = as_reviewer.post(CREATE, form)
     assert answer.status_code in (409, 422) and "Export sessions" in answer.text

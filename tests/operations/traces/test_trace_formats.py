@@ -72,7 +72,10 @@ def test_all_formats_have_the_same_messages(tmp_path):
     document = read_trajectory(tmp_path / export(tmp_path / "a.json", "atif", "--session", "s1")["written"])
     words = [step["message"] for step in document["steps"] if step["source"] != "system"]
     header, messages = read_lines(export(tmp_path / "h.jsonl", "hf-sessions", "--session", "s1")["written"])
-    assert header["id"] == "s1" and [part["content"] for part in messages if part["role"] in ("user", "assistant")] == words
+    assert (
+        header["id"] == "s1"
+        and [part["content"] for part in messages if part["role"] in ("user", "assistant")] == words
+    )
     export(tmp_path / "scout", "scout")
     [row] = read_table(tmp_path / "scout")
     assert (row["transcript_id"], row["message_count"], row["agent"]) == ("s1", len(messages), "ada")
