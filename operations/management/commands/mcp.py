@@ -7,7 +7,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from openclaw_web import VERSION
-from openclaw_web.commands.groups import WrongUse
 from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE, Verb
 from openclaw_web.disk.site_address import address_of_links
 from openclaw_web.errors import Refused
@@ -85,7 +84,7 @@ def find_user(name: str | None) -> User:
     admins = list(active_admins()[:2])
     if len(admins) == 1:
         return admins[0]
-    raise WrongUse(_("Name the person who calls the tools: --user NAME."))
+    raise Refused(_("Name the person who calls the tools: --user NAME."))
 
 
 def _run(name: str | None, act: Callable):

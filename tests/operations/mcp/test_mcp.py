@@ -135,9 +135,18 @@ def test_a_token_that_is_revoked_meanwhile_is_refused(client, token_of):
 def test_a_long_answer_is_cut(client, token_of, ada):
     session = Session.objects.using(ada.db).get(id="s1")
     for number in range(100, 140):
-        words = {"user_message_content": "green tea " * 900, "agent_message_content": "\N{TEACUP WITHOUT HANDLE}" * 9_000}
+        words = {
+            "user_message_content": "green tea " * 900,
+            "agent_message_content": "\N{TEACUP WITHOUT HANDLE}" * 9_000,
+        }
         ConversationTurn.objects.using(ada.db).create(
-            id=f"s1:long{number}", session=session, turn_number=number, created_at=number, first_seq=0, last_seq=0, **words
+            id=f"s1:long{number}",
+            session=session,
+            turn_number=number,
+            created_at=number,
+            first_seq=0,
+            last_seq=0,
+            **words,
         )
     arguments = {"agent": "ada", "session_id": "s1", "limit": 50}
     result = converse(client, token_of("viewer"), lambda server, _here: server.call_tool("session", arguments))
