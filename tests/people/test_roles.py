@@ -82,7 +82,7 @@ READS = {
     """,
 }
 WRITES = {
-    "viewer": "/me/sign-ins/{sign_in_id}/end /operations/tokens/{token_id}/revoke",
+    "viewer": "/me/sign-ins/{sign_in_id}/end /operations/tokens/{token_id}/revoke /mcp",
     "labeller": """
         /agents/{agent}/guardian/samples /agents/{agent}/sessions/{session_id}/checkpoints /exports/{export_id}/verify
         /operations/jobs/{job_id}/cancel /review/claims/{sample_id} /review/claims/{sample_id}/release /review/undo

@@ -42,9 +42,11 @@ def converse(browser, token, talk):
 
     async def run():
         headers = {"Authorization": f"Bearer {token}"}
-        async with httpx2.AsyncClient(transport=transport, headers=headers) as http:
-            async with Client(streamable_http_client(ADDRESS, http_client=http)) as client:
-                return await talk(client, transport.here)
+        async with (
+            httpx2.AsyncClient(transport=transport, headers=headers) as http,
+            Client(streamable_http_client(ADDRESS, http_client=http)) as client,
+        ):
+            return await talk(client, transport.here)
 
     with ThreadPoolExecutor(1) as pool:
         conversation = pool.submit(asyncio.run, run())

@@ -210,8 +210,8 @@ def test_bad_arguments_are_a_result_with_an_error(post, message, words):
 
 def test_the_handshake(post):
     begin = {"jsonrpc": "2.0", "id": "a", "method": "initialize"}
-    for asked_version, version in (("2025-06-18", "2025-06-18"), ("1999-01-01", "2025-11-25"), ([], "2025-11-25")):
-        status, answer = post({**begin, "params": {"protocolVersion": asked_version}})
+    for requested, version in (("2025-06-18", "2025-06-18"), ("1999-01-01", "2025-11-25"), ([], "2025-11-25")):
+        status, answer = post({**begin, "params": {"protocolVersion": requested}})
         assert (status, answer["id"], answer["result"]["protocolVersion"]) == (200, "a", version)
         assert answer["result"]["capabilities"] == {"tools": {}}
     assert post({"jsonrpc": "2.0", "method": "notifications/initialized"}) == (202, None)

@@ -43,7 +43,7 @@ QUESTIONS = (
      ["UPDATE_MEMORY", f"/agents/main/writes/{DOLPHIN}/"]),
     ("Who was told?", "who_was_told", {"agent": "main", "write_id": DOLPHIN}, ["Dolphin refers to", "spans"]),
     ("Which tool does not exist?", "errors", {"tool": "teleport"}, ["Tool <text> not found"]),
-    ("Which calls of models failed?", "errors", {"model": "fake-gpt-large"}, ["401 incorrect api key", "upstream failure"]),
+    ("Which calls of models failed?", "errors", {"model": "fake-gpt-large"}, ["401 incorrect api key"]),
     ("What does it cost?", "costs", {}, ['"agent_id":"main","cost_usd":2.505', "fake-gpt-large"]),
     ("What needs me?", "problems", {}, ["No backup has been test-restored yet."]),
     ("What is there to review?", "review_next", {}, ["No sample is left for you."]),
@@ -66,7 +66,10 @@ def run(home, *words, **variables):
 
 
 def write_recorded_home(root):
-    """A home of OpenClaw with the logs of its plugin; returns the folder of the logs and the last writes of its files."""
+    """Write a home of OpenClaw with the logs of its plugin.
+
+    Returns the folder of the logs, and when each memory file was last written.
+    """
     shutil.copytree(DATA / "openclaw-2026.2.26", root)
     plugin = DATA / "reflection" / "workspace"
     shutil.copytree(plugin / ".openclaw-reflection", root / "workspace" / ".openclaw-reflection")
