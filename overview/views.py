@@ -33,10 +33,10 @@ def overview(request, agent):
 
     The first page of a labeller for whom a review queue waits is the list of queues.
     """
-    if agent is None and request.user.role == "labeller" and QUEUES_FIRST not in request.session:
-        if any(count for _queue, count in list_queues(request.user)):
-            request.session[QUEUES_FIRST] = True  # the next time this page is what it is for others
-            return redirect_to(request, reverse("datasets:queue_list"))
+    is_first = agent is None and request.user.role == "labeller" and QUEUES_FIRST not in request.session
+    if is_first and any(count for _queue, count in list_queues(request.user)):
+        request.session[QUEUES_FIRST] = True  # the next time this page is what it is for others
+        return redirect_to(request, reverse("datasets:queue_list"))
     values = context.build_context(request.GET, request.user, agent)
     if values["agents"] and not values["first_import"] and request.session.pop(FIRST_VISIT, False):
         return redirect_to(request, reverse("collecting:import_summary"))

@@ -103,8 +103,6 @@ NO_CONTENT = {
         strategy_list run_list run_detail run_turns approval dataset_coverage
         queue_list queue_agreement dataset_quality_report
         trace_detail
-        queue_list queue_agreement
-        chain reach remediation remediation_detail
     """,
     "artifacts": "artifact_list",
     "automation": "background_list cron_list subagent_list",

@@ -23,10 +23,12 @@ from people.accounts import services as accounts, tokens
 services.register("ada")
 for n in range({items}):
     DatasetSample.objects.create(id=f"s{{n:03}}", sample_type="annotated_turn", agent_id="ada", session_id="s",
-        turn_number=n, created_at=n, content=json.dumps({{"type": "annotated_turn", "userMessage": "Q", "agentReply": "A"}}))
+        turn_number=n, created_at=n,
+        content=json.dumps({{"type": "annotated_turn", "userMessage": "Q", "agentReply": "A"}}))
 queue = queue_store.create_queue("Storm", by="x", reviewers={reviewers})
 users = [accounts.add_user(f"p{{n}}", "labeller")[0] for n in range({people})]
-print(json.dumps([queue.id, [tokens.make_token(user, name="x", role="labeller")[1] for user in users]]).replace(" ", ""))
+made = [tokens.make_token(user, name="x", role="labeller")[1] for user in users]
+print(json.dumps([queue.id, made]).replace(" ", ""))
 """
 OPEN = "SELECT count(*) FROM queue_items WHERE state = 'open'"
 WRONG = """SELECT count(*) FROM (SELECT i.id FROM queue_items i

@@ -217,8 +217,14 @@ def test_known_items_are_mixed_in_and_not_changed(people, queue, admin=None):
 
 
 def test_a_decision_that_both_corrected_alike_is_one_verdict(people, ada, queue):
-    body = {"type": "memory_gate_positive", "correctDecision": "UPDATE_USER", "correctFact": "likes tea",
-            "correctReason": "Said so.", "evidence": {}, "conversation": [{"role": "user", "message": "I like tea."}]}  # fmt: skip
+    body = {
+        "type": "memory_gate_positive",
+        "correctDecision": "UPDATE_USER",
+        "correctFact": "likes tea",
+        "correctReason": "Said so.",
+        "evidence": {},
+        "conversation": [{"role": "user", "message": "I like tea."}],
+    }
     SampleFactory(id="g1", sample_type="memory_gate_positive", content=orjson.dumps(body).decode(), created_at=3000)
     gates = queue_store.create_queue("Gates", by="root", reviewers=2, sample_filter="type:memory_gate_positive")
     parts = {"gate_label": "corrected", "gate_decision": "NO_WRITE", "gate_reason": "Small talk."}
