@@ -15,7 +15,7 @@ from openclaw_web import clock
 
 from ..models import TurnOutcome
 from .classification import DAYS, HIGH, LEAST, MEDIUM, SIDES, Place, apply_thresholds, classify
-from .criteria import CRITERIA, NO, POSITIVE, UNKNOWN, YES
+from .criteria import CRITERIA, DECISION, NO, POSITIVE, UNKNOWN, YES
 from .runs import DAY_MS
 
 EXAMPLES = 10
@@ -112,7 +112,9 @@ class _Grid:
         reasons = []
         for criterion in CRITERIA:
             answers = _read_answer(first, criterion, before), _read_answer(second, criterion, after)
-            if answers[0] != answers[1]:
+            # Unknown and no count only where every criterion has to say yes: for a decision to be right.
+            is_needed = criterion.group == POSITIVE and group["yes"] & DECISION
+            if answers[0] != answers[1] and (is_needed or YES in answers):
                 reasons.append((criterion.name, *answers))
         return reasons
 
