@@ -59,6 +59,7 @@ def cover(sample: DatasetSample) -> None:
         return
     for name in VERDICT_COLUMNS:
         setattr(sample, name, first.before.get(name))
+    sample.annotation_status = sample.annotation_status or DatasetSample.Status.PENDING
     if sample.sample_type in GATE_TYPES:
         labels = sample.labels.order_by("labelled_at", "id")
         shaped = next((label.before for label in labels[:50] if SHAPE_COLUMNS[1] in label.before), {})
