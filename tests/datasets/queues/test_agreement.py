@@ -79,6 +79,7 @@ def test_values_are_in_their_ranges_and_complete_agreement_is_one(items):
 @given(PAIRS)
 def test_alpha_of_two_people_is_kappa_of_swapped_ones(pairs):
     """With both orders of each pair both people have equal shares; alpha differs by its finite sample only."""
+    """With both orders of each pair the shares of both people are equal; alpha differs by its finite sample only."""
     both = Counter(pairs) + Counter((b, a) for a, b in pairs)
     alpha, kappa = agreement.alpha(both), agreement.kappa(both)
     if kappa is not None:

@@ -21,6 +21,7 @@ from datasets.models import DatasetSample
 from datasets.queues import queue_store
 from people.accounts import services as accounts, tokens
 services.register("ada")
+content = json.dumps({{"type": "annotated_turn", "userMessage": "Q", "agentReply": "A"}})
 for n in range({items}):
     DatasetSample.objects.create(id=f"s{{n:03}}", sample_type="annotated_turn", agent_id="ada", session_id="s",
         turn_number=n, created_at=n,
@@ -29,6 +30,11 @@ queue = queue_store.create_queue("Storm", by="x", reviewers={reviewers})
 users = [accounts.add_user(f"p{{n}}", "labeller")[0] for n in range({people})]
 made = [tokens.make_token(user, name="x", role="labeller")[1] for user in users]
 print(json.dumps([queue.id, made]).replace(" ", ""))
+        turn_number=n, created_at=n, content=content)
+queue = queue_store.create_queue("Storm", by="x", reviewers={reviewers})
+users = [accounts.add_user(f"p{{n}}", "labeller")[0] for n in range({people})]
+secrets = [tokens.make_token(user, name="x", role="labeller")[1] for user in users]
+print(json.dumps([queue.id, secrets]).replace(" ", ""))
 """
 OPEN = "SELECT count(*) FROM queue_items WHERE state = 'open'"
 WRONG = """SELECT count(*) FROM (SELECT i.id FROM queue_items i

@@ -45,6 +45,8 @@ def test_it_works(people, samples):
     assert QueueItem.objects.get(sample_id="s1").state == "adjudicated"
     report = people["olga"].get(f"/api/v1/review/queues{place}/agreement").json()
     assert [report["groups"][0][name] for name in ("n", "week", "pair")] == [1, None, None]
+    group = report["groups"][0]
+    assert (group["n"], group["week"], group["pair"]) == (1, None, None)
     assert people["ann"].get(f"/api/v1/review/queues{place}/agreement").status_code == 403
 
 
