@@ -99,8 +99,6 @@ def adjudicate(
     user: User,
     chosen: str = "",
     with_twins: bool = False,
-    guideline: int | None = None,
-    answers: Mapping[str, Any] = NONE,
     **verdict: Any,
 ) -> DatasetSample:
     """Decide a conflict by the verdict `chosen` or a third one, which is in force; inside the caller's transaction.

@@ -3,19 +3,15 @@
 import random
 from collections import Counter
 
-from django.db import DEFAULT_DB_ALIAS
 from django.db.models import Count, Q
 
 from openclaw_web.batches import in_batches
-from openclaw_web.sqlite import statements
 from people.models import User
 
 from ..models import DatasetSample, QueueItem, ReviewQueue, SampleLabel
 from ..sample_list import SAMPLES, read_sample_filter
-from .waiting import build_condition
 
 MOST_ITEMS, MOST_TWINS, BATCH = 10_000, 200, 500
-COUNTED_UP_TO = 1_000
 RARE_SHARE, FEW = 0.05, 20  # a kind is rare below this share, in a queue of at least so many samples
 Reason = QueueItem.Reason
 # A reason goes before the next one; numbers below 1,000 order the items of one reason.
@@ -57,13 +53,6 @@ def add_items(queue: ReviewQueue) -> int:
     QueueItem.objects.bulk_create(new, batch_size=BATCH)
     QueueItem.objects.bulk_update(grown.values(), ["twins_json"], batch_size=BATCH)
     return len(new)
-
-
-def count_waiting(queue: ReviewQueue, user: User) -> int:
-    """How many items wait for this person, at most COUNTED_UP_TO."""
-    condition, values = build_condition(queue.id, user.username)
-    rows = f"SELECT 1 FROM queue_items i WHERE {condition} LIMIT {COUNTED_UP_TO}"  # noqa: S608 - our own words
-    return statements.read_row(DEFAULT_DB_ALIAS, f"SELECT COUNT(*) FROM ({rows}) some", values)[0]  # noqa: S608
 
 
 def _rank_items(items, rows):

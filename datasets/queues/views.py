@@ -11,7 +11,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages.html import redirect_after_post, redirect_to, refuse_post, render_page
 from openclaw_web.pages.roles import needs
 
-from . import queue_items, queue_store
+from . import queue_store
 from .forms import QueueChangeForm, QueueForm, StateForm
 from .queue_agreement import build_report
 from .words import MEASURE_WORDS, PART_NAMES, STATE_WORDS
@@ -110,7 +110,7 @@ def _render_queue(request, queue, form, *, status=200):
         "states": [(word, counts.get(state, 0)) for state, word in STATE_WORDS.items()],
         "conflicts": counts.get("conflict", 0),
         "gold": queue.items.filter(gold_label__isnull=False).count() if request.user.has_role("operator") else None,
-        "waiting": queue_items.count_waiting(queue, request.user) if queue.has_reviewer(request.user) else 0,
+        "waiting": queue_store.count_waiting([queue], request.user)[0],
         "review_href": place if queue.has_reviewer(request.user) and queue.is_open else "",
         "conflicts_href": f"{place}&conflicts=1" if queue.has_adjudicator(request.user) else "",
         "form": form,

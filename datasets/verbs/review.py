@@ -11,7 +11,7 @@ from openclaw_web.pages import glyphs
 from people.models import User
 
 from ..models import DatasetSample
-from ..queues import answers, queue_items, queue_store
+from ..queues import answers, queue_store
 from ..queues.blind import cover
 from ..queues.queue_agreement import build_report
 from ..queues.seats import SeatClaims
@@ -63,7 +63,7 @@ class ReviewVerb:
             except Refused as refused:
                 _print(refused.sentence)
                 current = ""
-        words = {"count": judged_count, "waiting": queue_items.count_waiting(row, person)}
+        words = {"count": judged_count, "waiting": queue_store.count_waiting([row], person)[0]}
         return Outcome({"review": words}, _("Judged: %(count)s. Waiting for you: %(waiting)s.") % words)
 
 
