@@ -283,6 +283,8 @@ def read_rest(queue: Queue, by: str) -> Rest:
             (f"(SELECT COUNT(*) FROM ({sample_rows}) one)", []),  # noqa: S608
         ]
     )
+    if queue.review_queue:  # others are for other people; a conflict is not skipped
+        skipped_count, in_filter = 0 if queue.conflicts else skipped_count, everywhere
     return Rest(skipped_count, max(0, everywhere - in_filter), min(samples, COUNTED_ACTIONS), samples > COUNTED_ACTIONS)
 
 
