@@ -114,6 +114,7 @@ class Reviewer(Person):
         except (OSError, http.client.HTTPException, KeyError, ValueError):  # the worker was killed
             self.connection.close()
             self.errors, self.sample = self.errors + 1, None
+            time.sleep(0.05)
             return True
         self.sample, self.empty = None, 0
         if response.status != 200:
