@@ -20,7 +20,7 @@ from .collection.page import build_evidence
 from .forms import TurnChoice, VerdictForm
 from .models import DatasetSample, TurnOutcome
 from .quality.page import build_signal_context
-from .queues.blind import cover_hidden, find_hidden_ids
+from .queues.blind import cover_hidden, expect_nothing_hidden, find_hidden_ids
 from .review import drafts, forms, verdicts
 from .sample_list import SAMPLES, SampleFilters
 from .words import describe_status
@@ -52,7 +52,8 @@ def sample_label(request, sample_id):
     form = VerdictForm(request.POST, keys=forms.read_keys(request.user.username))
     if form.is_valid():
         try:
-            sample = verdicts.label_sample(sample_id, by=request.user.username, **form.read_verdict())
+            verdict = expect_nothing_hidden(form.read_verdict(), sample_id, request.user)
+            sample = verdicts.label_sample(sample_id, by=request.user.username, **verdict)
         except Refused as refused:  # on the page itself: what was typed must not be lost
             form.add_error(None, refused.sentence)
             sample.refresh_from_db()

@@ -4,6 +4,7 @@ A *covered* sample is as it was before all verdicts, and has no history.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.db.models import Exists, OuterRef, QuerySet
 
@@ -41,6 +42,14 @@ def find_hidden_ids(sample_ids: Sequence[str], user: User | None) -> set[str]:
     """The ids among these whose verdicts are hidden from this person."""
     hidden = find_hidden(user) if sample_ids else None
     return set() if hidden is None else set(hidden.filter(sample_id__in=sample_ids).values_list("sample_id", flat=True))
+
+
+def expect_nothing_hidden(verdict: dict[str, Any], sample_id: str, user: User) -> dict[str, Any]:
+    """A verdict without the expected status where the person was given a covered sample.
+
+    The sentence about another status would name a verdict that they may not know yet.
+    """
+    return verdict | {"expected_status": None} if find_hidden_ids([sample_id], user) else verdict
 
 
 def cover_hidden(samples: Sequence[DatasetSample], user: User | None) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
+from django.db.models import Count
 from django.http import Http404
 from django.utils.translation import gettext as _
 from ulid import ULID
@@ -89,7 +90,8 @@ def change_queue(queue: ReviewQueue, *, by: str, text: str, questions: list[dict
         if queue.assigned:
             claims = QueueSeat.objects.filter(item__queue=queue, label_id=None)
             claims.exclude(reviewer__in=queue.assigned).delete()
-        for item in queue.items.filter(state=QueueItem.State.OPEN, seats__label_id__isnull=False).distinct():
+        judged = queue.items.filter(state=QueueItem.State.OPEN, seats__label_id__isnull=False)
+        for item in judged.annotate(verdicts=Count("seats")).filter(verdicts__gte=queue.reviewers):
             answers.close_answered(item, queue)
         audit.record(by, "review_queue_changed", object_type="review_queue", object_id=queue.id, name=queue.name)
 

@@ -22,7 +22,7 @@ from .. import sample_page
 from ..forms import BulkForm, VerdictForm
 from ..models import DatasetSample
 from ..queues.answers import answer_and_take_next
-from ..queues.blind import cover_hidden
+from ..queues.blind import cover_hidden, expect_nothing_hidden
 from ..queues.page import build_queue_context, read_answer
 from ..queues.queue_store import find_own_queue, list_queues
 from ..queues.seats import SeatClaims, describe_no_seat
@@ -65,7 +65,8 @@ def review_label(request):
                 verdict = read_answer(request.POST, form)
                 sample, claim = answer_and_take_next(queue, sample_id, verdict, user=request.user, ahead=ahead)
             else:
-                sample, claim = verdicts.label_and_take_next(queue, sample_id, form.read_verdict(), by=by, ahead=ahead)
+                verdict = expect_nothing_hidden(form.read_verdict(), sample_id, request.user)
+                sample, claim = verdicts.label_and_take_next(queue, sample_id, verdict, by=by, ahead=ahead)
         except verdicts.NoSuchSample as exc:
             raise Http404 from exc
         except Refused as refused:  # on the page itself: what was typed must not be lost

@@ -83,6 +83,15 @@ def test_a_covered_sample_is_as_before_all_verdicts_and_admins_see_it(people, qu
     assert limited.get("/api/v1/samples/s1", headers=headers).json()["output"] is None
 
 
+@pytest.mark.parametrize("address", ["/samples/s1/label/", "/review/label/"])
+def test_a_verdict_beside_the_queue_names_no_hidden_one(people, queue, address):
+    people["cem"].post("/samples/s1/label/", {"status": "needs_review"})
+    data = {"sample": "s1", "status": "rejected", "expected_status": "pending"}  # as the covered sample is
+    page = people["bea"].post(address, data, follow=True)
+    assert page.status_code == 200 and "cem" not in read_text(page)
+    assert DatasetSample.objects.get(id="s1").annotated_by == "bea"
+
+
 def test_one_verdict_of_each_person_and_undo_gives_the_place_back(people, queue):
     judge(people["ann"], queue, "s1", "approved", notes="mine")
     page = judge(people["ann"], queue, "s1", "rejected")
