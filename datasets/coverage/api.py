@@ -58,7 +58,7 @@ class CoverageOut(Schema):
     last_day: str
     is_estimated: bool = Field(description="of many samples or turns, some thousands were read, evenly spread")
     buckets: list[BucketOut]
-    price: PriceOut | None = Field(description="the sum of `prices`; null: more than 50,000 samples")
+    price: PriceOut | None = Field(description="the sum of `prices`; null: more than 20,000 samples")
     prices: list[PriceOut] | None
     next: list[PickOut]
 

@@ -30,7 +30,7 @@ from ..models import DatasetSample
 from ..turn_facts import find_stored_exclusion
 from .turn_tools import TurnTools, read_tools
 
-MOST_READ = 5_000  # samples, and turns of all agents together
+MOST_READ = 2_000  # samples, and turns of all agents together
 BATCH = 250
 LONGEST = 4_001  # characters of a reply that are read
 NONE = ""  # the bucket of what has no tool, score, reviewer or known turn
@@ -64,7 +64,7 @@ def find_language(text: str) -> str:
 
     Only East Asian languages are told apart; others are their script.
     """
-    text = text[:1_000]
+    text = text[:500]
     han, kana, hangul = (len(script.findall(text)) for script in (HAN, KANA, HANGUL))
     alphabets = {name: len(letters.findall(text)) for name, letters in ALPHABETS.items()}
     east_asian = han + kana + hangul
@@ -84,9 +84,10 @@ def read_samples(samples: QuerySet[DatasetSample], count: int, most: int) -> Ite
     for agent_id, of_agent in groupby(rows.iterator(chunk_size=BATCH), key=itemgetter("agent_id")):
         db = databases.find_alias(agent_id)
         for batch in in_batches(of_agent, BATCH):
-            turn_ids = {row["turn_id"] for row in batch} - {None}
+            turn_ids = {row["turn_id"] for row in batch}
             turns = read_tools(db, [(row["session_id"], row["turn_number"]) for row in batch])
-            withheld = consent.find_withheld_keys(db, turn_ids) if db else turn_ids
+            is_readable = db or not consent.read_opted_out()
+            withheld = consent.find_withheld_keys(db, turn_ids) if is_readable else turn_ids
             for row in batch:
                 words = "" if row["turn_id"] in withheld or row["sample_type"] != TURN else row["reply"]
                 yield _build_sample(row, turns.get((row["session_id"], row["turn_number"])), words, step)

@@ -1,4 +1,4 @@
-"""What the rows of a dataset cost: the usage of the turns behind its samples, and all usage of its agents.
+"""Prices of the rows of a dataset: the usage of the turns behind its samples, and all usage of its agents.
 
 All usage is what the overview has by day, so that months add up to its totals.
 """
@@ -19,7 +19,7 @@ from ..exports.source import Samples
 
 BATCH = 1_000
 PLACES = 9  # of a dollar, as sums of the store are rounded
-MOST_PRICED = 50_000  # samples that a page reads the turns of
+MOST_PRICED = 20_000  # samples that a page reads the turns of
 USAGE = ("cost", "tokens", "unpriced")  # dollars of calls whose cost is known, all tokens, tokens without a cost
 
 

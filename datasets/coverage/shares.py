@@ -36,15 +36,15 @@ class Scope:
     dataset: Dataset | None = None
     version: DatasetVersion | None = None
 
-    @property
-    def samples(self) -> Samples:
+    def find_samples(self) -> Samples:
+        """The samples to measure, without an order."""
         return Source(self.options).chosen.order_by()
 
     def find_waiting(self) -> Samples:
         """The samples that nobody approved or rejected and that fit otherwise."""
         options = dataset_store.build_options(self.version.options) if self.version else self.options
-        filters = read_sample_filter(options.sample_filter).chosen if options.sample_filter else {}
-        address = urlencode({name: value for name, value in filters.items() if name not in OF_VERDICTS})
+        filters = read_sample_filter(options.sample_filter)
+        address = urlencode({name: filters.data[name] for name in filters.chosen if name not in OF_VERDICTS})
         line = spell(SampleFilters(QueryDict(address)).validate())
         fitting = Source(
             replace(options, only_approved=False, benchmark=None, min_quality=None, sample_filter=line)
@@ -96,11 +96,7 @@ class Coverage:
     traffic: Tally = field(default_factory=Tally)
     text_hashes: set[bytes] = field(default_factory=set)
     turn_count: int = 0
-
-    @property
-    def is_estimated(self) -> bool:
-        """Whether some samples or turns stand for others."""
-        return max(self.sample_count, self.turn_count) > MOST_READ
+    is_estimated: bool = False  # some samples or turns stand for others
 
     def list_buckets(self) -> list[Bucket]:
         """All buckets of all dimensions; of many the ones with the largest shares."""
@@ -140,9 +136,10 @@ def build_scope(dataset: str = "", number: int | None = None, task: str = "reply
 
 def measure(scope: Scope) -> Coverage:
     """Count the samples and the traffic of a scope, evenly spread where there are many."""
-    samples = scope.samples
-    coverage, days = Coverage(samples.count()), set[str]()
-    for item in read_samples(samples, coverage.sample_count, MOST_READ):
+    samples = scope.find_samples()
+    count = samples.count()
+    coverage, days = Coverage(count, is_estimated=count > MOST_READ), set[str]()
+    for item in read_samples(samples, count, MOST_READ):
         coverage.samples.add(item)
         coverage.text_hashes.add(item.text_hash)
         days.add(item.day)
@@ -151,6 +148,7 @@ def measure(scope: Scope) -> Coverage:
         coverage.first_day, coverage.last_day = min(days), max(days)
         for item in read_traffic(agents, scope.options.sample_types, coverage.first_day, coverage.last_day):
             coverage.traffic.add(item)
+            coverage.is_estimated |= item.id != "" and item.weight > 1
         coverage.turn_count = coverage.traffic.totals["agent"]
     return coverage
 

@@ -3,6 +3,7 @@
 from urllib.parse import urlencode
 
 from django import forms
+from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
@@ -12,6 +13,7 @@ from openclaw_web import clock
 from openclaw_web.lists import filter_line
 from openclaw_web.pages.html import read_form, redirect_after_post, render_page
 from openclaw_web.pages.roles import needs
+from people.audit import log as audit
 
 from ..exports.options import LONGEST_NAME, TASKS
 from ..models import DatasetSample, ReviewDraw
@@ -55,7 +57,7 @@ def dataset_coverage(request):
         "scope": scope,
         "query": query,
         "coverage": coverage,
-        "prices": read_prices(scope.samples) if coverage.sample_count <= MOST_PRICED else None,
+        "prices": read_prices(scope.find_samples()) if coverage.sample_count <= MOST_PRICED else None,
         "most_priced": MOST_PRICED,
         "gaps": [row for row in rows if row[0].is_gap],
         "groups": [(name, [row for row in rows if row[0].dimension == name]) for name in DIMENSIONS],
@@ -87,15 +89,14 @@ def dataset_next(request):
 def next_queue(request):
     """Put the samples that fill gaps best into a queue of their own."""
     *_scope, picks = _choose(request.GET)
-    draw = ReviewDraw.objects.create(
-        id=f"{NEXT}{ULID()}",
-        agent_id="",
-        drawn_by=request.user.username,
-        drawn_at=clock.now_ms(),
-        samples=[sample_id for sample_id, _bucket in picks],
-    )
+    name, ids = f"{NEXT}{ULID()}", [sample_id for sample_id, _bucket in picks]
+    with transaction.atomic():
+        ReviewDraw.objects.create(
+            id=name, agent_id="", drawn_by=request.user.username, drawn_at=clock.now_ms(), samples=ids
+        )
+        audit.record(request.user.username, "next_queued", samples=len(ids), draw=name)
     sentence = ngettext("%(count)s sample is in this queue.", "%(count)s samples are in this queue.", len(picks))
-    return redirect_after_post(request, sentence % {"count": len(picks)}, to=Queue(draw=draw.id).address())
+    return redirect_after_post(request, sentence % {"count": len(picks)}, to=Queue(draw=name).address())
 
 
 def _choose(values):

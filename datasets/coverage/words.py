@@ -1,6 +1,5 @@
 """Coverage in words: names of buckets, reasons, the lists with what would fill a gap, and all of it as data."""
 
-from calendar import monthrange
 from dataclasses import asdict
 from typing import Any
 from urllib.parse import urlencode
@@ -9,6 +8,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from openclaw_web.pages import states
 from openclaw_web.pages.formatting import who
 
 from ..words import TASK_NAMES
@@ -50,7 +50,7 @@ BUCKET_WORDS = {
 def describe_bucket(bucket: Bucket) -> str:
     """The words of a bucket, such as `Chinese` and `0.8 to 0.9`."""
     if bucket.name == NONE:
-        return str(NONE_WORDS.get(bucket.dimension) or _("Unknown"))
+        return str(NONE_WORDS.get(bucket.dimension) or states.word("unknown"))
     if bucket.dimension == "score":
         return _("%(low)s to %(high)s") % {"low": int(bucket.name) / 10, "high": (int(bucket.name) + 1) / 10}
     if bucket.dimension == "reviewer":
@@ -66,16 +66,11 @@ def describe_reason(bucket: Bucket) -> str:
 
 
 def build_gap_address(bucket: Bucket, coverage: Coverage, query: str) -> str:
-    """The turns that would fill a gap, where their list has such a filter, else the waiting samples that would."""
+    """The turns of the agent or tool that would fill a gap; of others the waiting samples that would."""
     days = {"from": coverage.first_day, "to": coverage.last_day}
     turns = reverse("ledger:turn_list", args=[bucket.name] if bucket.dimension == "agent" else [])
-    if bucket.dimension == "agent":
-        return f"{turns}?{urlencode(days)}"
-    if bucket.dimension == "tool" and bucket.name != NONE:
-        return f"{turns}?{urlencode(days | {'tool': bucket.name})}"
-    if bucket.dimension == "month":
-        last = monthrange(int(bucket.name[:4]), int(bucket.name[5:]))[1]
-        return f"{turns}?{urlencode({'from': f'{bucket.name}-01', 'to': f'{bucket.name}-{last}'})}"
+    if bucket.dimension in ("agent", "tool") and bucket.name != NONE:
+        return f"{turns}?{urlencode(days | ({'tool': bucket.name} if bucket.dimension == 'tool' else {}))}"
     gap = urlencode({"gap": f"{bucket.dimension}:{bucket.name}"})
     return f"{reverse('datasets:dataset_next')}?{query}&{gap}"
 
@@ -86,7 +81,7 @@ def build_report(scope: Scope, next_count: int = 0, *, is_whole: bool = False) -
     With more than MOST_PRICED samples, prices are null unless `is_whole`.
     """
     coverage = measure(scope)
-    prices = read_prices(scope.samples) if is_whole or coverage.sample_count <= MOST_PRICED else None
+    prices = read_prices(scope.find_samples()) if is_whole or coverage.sample_count <= MOST_PRICED else None
     return {
         "samples": coverage.sample_count,
         "turns": coverage.turn_count,

@@ -30,7 +30,7 @@ def read_row_tools(rows: list[tuple[Any, ...]]) -> list[tuple[str, ...]]:
 
 
 def apply_caps(caps: Caps, features: Any, groups: Any, is_kept: bytearray) -> bytes:
-    """What the plan adds to the side of each sample that is left out, 0 for others.
+    """The number that the plan adds to the side of each sample that is left out, 0 for others.
 
     The better samples of features.rank_places stay, and `is_kept` follows. With a cap on duplicates others
     than the best are kept as well, unless their sessions cannot be on its side.
@@ -39,7 +39,7 @@ def apply_caps(caps: Caps, features: Any, groups: Any, is_kept: bytearray) -> by
     sessions, reasons = features.column("session"), bytearray(len(roots))
     tools, tool_sets = features.column("tools"), list(features.tool_sets)
     counts = {OVER_TWINS: Counter[int](), OVER_SESSION: Counter[int](), OVER_TOOL: Counter[str]()}
-    for place in features.rank_places():
+    for place in range(len(roots)) if caps == NO_CAPS else features.rank_places():
         root = roots[place]
         if not is_kept[place] and not (caps.twins and groups.set_of(place) == groups.set_of(root)):
             reasons[place] = DUPLICATE
@@ -49,10 +49,11 @@ def apply_caps(caps: Caps, features: Any, groups: Any, is_kept: bytearray) -> by
             OVER_SESSION: (caps.session, (sessions[place],)),
             OVER_TOOL: (caps.tool, tool_sets[tools[place]] if caps.tool else ()),
         }
-        over = (name for name, (most, of) in keys.items() if most and any(counts[name][key] >= most for key in of))
-        reasons[place] = next(over, 0)
+        for name, (most, shared) in keys.items():
+            if most and not reasons[place] and any(counts[name][key] >= most for key in shared):
+                reasons[place] = name
         is_kept[place] = not reasons[place]
-        for name, (most, of) in keys.items():
+        for name, (most, shared) in keys.items():
             if most and is_kept[place]:
-                counts[name].update(of)
+                counts[name].update(shared)
     return bytes(reasons)

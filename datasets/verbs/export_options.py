@@ -110,13 +110,12 @@ def _add_split(parser):
         default=ONE,
         help=_("samples that say the same, or nearly: one of each group, or all, in the same part of the split (one)"),
     )
-    parser.add_argument("--max-per-session", type=int, metavar="N", help=_("the N best samples of each session"))
-    parser.add_argument(
-        "--max-per-tool", type=int, metavar="N", help=_("for each tool, the N best samples of turns that called it")
-    )
-    parser.add_argument(
-        "--max-per-twins", type=int, metavar="N", help=_("N of the samples that say the same; replaces --duplicates")
-    )
+    for name, words in (
+        ("--max-per-session", _("the N best samples of each session")),
+        ("--max-per-tool", _("for each tool, the N best samples of turns that called it")),
+        ("--max-per-twins", _("N of the samples that say the same; replaces --duplicates")),
+    ):
+        parser.add_argument(name, type=int, metavar="N", help=words)
     parser.add_argument("--seed", default="0", help=_("the same seed and samples give the same split (0)"))
 
 

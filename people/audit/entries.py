@@ -80,6 +80,7 @@ ACTIONS = {
     "rule_switched_off": _("switched off"),
     "rule_switched_on": _("switched on"),
     "samples_made": _("created samples"),
+    "next_queued": _("queued samples that fill gaps"),
     "session_rolled_back": _("rolled back the writes of"),
     "sessions_archived": _("archived and removed old sessions"),
     "sessions_removed": _("removed old sessions"),

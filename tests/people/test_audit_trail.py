@@ -59,6 +59,10 @@ ELSEWHERE = {
         dataset_create dataset_release version_verify version_check version_anew version_compare benchmark_add
         export_again model_scores_run collection_start what_if_save approval_resume approval_undo
         queue_change queue_create queue_extend
+        review_keys_save review_label review_reason review_skip review_undo sample_label samples_bulk_label samples_make
+        write_judge write_opinion_save writes_queue finding_judge finding_undo findings_scan sample_finding
+        dataset_create dataset_release version_verify version_check version_anew version_compare benchmark_add
+        export_again next_queue
     """,
     "episodes": "capture_set head_give_out policy_set redact_do retention_start verify_start",
     "gate": "own_gate_run own_gate_switch replay_continue replay_start",

@@ -5,6 +5,7 @@ from django.urls import reverse
 
 from datasets.dedup import signatures
 from datasets.models import DatasetSample, ReviewDraw
+from people.models.bookkeeping import AuditEntry
 from tests.datasets.coverage.traffic import API, NEXT, add_turn
 from tests.datasets.releases.release_pages import list_samples
 from tests.factories import SampleFactory
@@ -80,6 +81,7 @@ def test_they_become_a_review_queue_of_their_own(as_reviewer, traffic):
     answer = as_reviewer.post(f"{QUEUE}?gap=language%3Achinese")
     draw = ReviewDraw.objects.get()
     assert answer.status_code == 302 and answer["Location"] == f"/review/?draw={draw.id}"
+    assert AuditEntry.objects.filter(action="next_queued", actor="reviewer").exists()
     page = as_reviewer.get(answer["Location"]).text
     assert "Fills gaps" in page and "x-chinese-" in page and "Drawn at random" not in page
     assert "2 samples are in this queue." in page  # then their share is that of the traffic
@@ -88,3 +90,14 @@ def test_they_become_a_review_queue_of_their_own(as_reviewer, traffic):
 
 def test_viewers_cannot_create_the_queue(as_stranger, traffic):
     assert as_stranger.post(reverse("datasets:next_queue")).status_code == 403 and not ReviewDraw.objects.exists()
+
+
+def test_the_filters_of_a_dataset_hold_for_waiting_samples_too(as_stranger, traffic):
+    line = "by:ann status:approved from:2026-01-01 to:2026-02-01 session:read-3"
+    DatasetSample.objects.update(annotated_by="ann")
+    assert read_next(as_stranger, sample_filter=line) == []  # there is no traffic to compare with
+    DatasetSample.objects.filter(id="x-good-1-1").update(session_id="read-3")
+    assert {name for name, _reason in read_next(as_stranger, sample_filter=line)} <= {"x-read-3-1"}
+    line = line.replace("session:read-3", "agent:ada")
+    assert len(read_next(as_stranger, sample_filter=line)) > 5
+    assert read_next(as_stranger, sample_filter=line.replace("from:2026-01-01", "from:2026-01-20")) == []

@@ -153,12 +153,13 @@ def test_the_card_warns_of_replies_that_nobody_approved(samples, format_, histor
         ("openai", "reply", "history tool_calls parallel_calls rebuild_system"),
         ("openai", "gate", ""),
         ("alpaca", "reply", "tool_calls"),
-        ("csv", "gate", ""),
-        ("raw", "reply", ""),
+        ("csv", "gate", "weights"),
+        ("raw", "reply", "weights"),
+        ("parquet", "gate", "weights"),
     ],
 )
 def test_only_options_that_apply_are_named(format_, task, used):
-    all_names = {"history", "tool_calls", "parallel_calls", "rebuild_system"}
+    all_names = {"history", "tool_calls", "parallel_calls", "rebuild_system", "weights"}
     assert find_unused_choices(format_, task) == all_names - set(used.split())
 
 
