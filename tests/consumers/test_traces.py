@@ -13,8 +13,10 @@ HARBOR = Path(os.environ.get("CONSUMERS", ""), "harbor", "lib")
 
 
 @pytest.fixture
-def write(own_home, ada, bob, tmp_path):
+def write(settings, ada, bob, tmp_path):
     """A function that exports two sessions, and returns the folder and the receipt."""
+    settings.HOME_DIR = tmp_path
+    (tmp_path / "state").mkdir()
     store_odd_session()
     add_decision(store_session(user("likes tea"), assistant("Noted."), session_id="s2"), "likes tea")
 

@@ -4,12 +4,14 @@ import io
 import zipfile
 
 import pytest
+from django.test import Client
 
 from jobs import services as jobs
 from jobs.kinds import DAY_MS
 from jobs.models import JobRun
 from operations.traces import job as trace_job
 from people.models.bookkeeping import AuditEntry
+from tests.conftest import BACKEND
 from tests.homes import assistant, user
 from tests.ledger.transcript_records import store_session
 from tests.operations.traces.sessions import KEY
@@ -59,13 +61,13 @@ def test_what_was_left_out_is_named(as_reviewer):
     assert "With keys or passwords that nobody has judged" in page and "/agents/ada/sessions/s3/" in page
 
 
-def test_files_with_personal_data_are_for_admins(as_reviewer, as_admin):
-    assert (
-        as_reviewer.post(API, {"format": "atif", "include_pii": True}, content_type="application/json").status_code
-        == 403
-    )
+def test_files_with_personal_data_are_for_admins(as_admin, reviewer):
+    labeller = Client()
+    labeller.force_login(reviewer, backend=BACKEND)
+    answer = labeller.post(API, {"format": "atif", "include_pii": True}, content_type="application/json")
+    assert answer.status_code == 403
     address = create(as_admin, include_flagged=True, agent="ada", session="s3")
-    assert as_reviewer.get(f"{address}/file").status_code == 403
+    assert labeller.get(f"{address}/file").status_code == 403
     assert KEY.encode() not in read(as_admin.get(f"{address}/file"))
     assert AuditEntry.objects.filter(action="download_refused", object_type="trace").exists()
 
