@@ -14,7 +14,16 @@ from .caller import Caller
 from .json_rpc import INVALID_REQUEST, answer_body
 
 router = Operations("mcp_api", tags=["mcp"])
-A_MESSAGE = {"type": "object", "required": ["jsonrpc"], "properties": {"jsonrpc": {"const": "2.0"}}}
+A_MESSAGE = {
+    "type": "object",
+    "required": ["jsonrpc"],
+    "properties": {
+        "jsonrpc": {"const": "2.0"},
+        "id": {"type": ["string", "integer"]},
+        "method": {"type": "string"},
+    },
+    "anyOf": [{"required": [name]} for name in ("method", "result", "error")],
+}
 MESSAGE = {"application/json": {"schema": A_MESSAGE}}
 ANY_OBJECT = {"application/json": {"schema": {"type": "object"}}}
 FAILURE = {"description": "a JSON-RPC error, or a failure of the API", "content": ANY_OBJECT}
