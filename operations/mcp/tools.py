@@ -23,7 +23,7 @@ from search.api import SearchQuery
 
 from ..chain.api import ChainQuery
 from ..chain.chains import OF_AGENT
-from . import turn_evidence
+from . import evidence
 from .answers import format_answer
 from .caller import Caller
 
@@ -210,7 +210,7 @@ TOOLS = {
         Tool("session", "A session with its turns in order: the messages of both sides, tokens, cost.",
              SessionArguments, read_session),
         Tool("turn", "A turn with its evidence: its messages and tool calls, the messages before it, decisions of the "
-             "memory gate, writes to memory files, samples and verdicts.", TurnArguments, turn_evidence.read_turn),
+             "memory gate, writes to memory files, samples and verdicts.", TurnArguments, evidence.read_turn),
         Tool("memory_file", "A memory file: its lines by the write they came from (blame), and whether OpenClaw puts "
              "the file into prompts (standing).", FileArguments, read_memory_file),
         Tool("chain", "What leads to a thing, and what came of it: person, turn, decision, write, line, verdict, "

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 from agents import databases
 from agents import services as agents
 from agents.models import Agent
-from artifacts import command_runs, handles, receipts, services
+from artifacts import command_output, handles, receipts, services
 from artifacts.errors import DamagedArtifact, NoRoom, NoSuchArtifact, WrongSelector
 from artifacts.excerpts import content_fetch
 from artifacts.excerpts.selectors import MODES, MOST_PEEK_CHARS, PEEK_CHARS, USUAL_CHARS, Selector
@@ -100,11 +100,13 @@ class Run:
         if not 1 <= preview_chars <= max_chars <= USUAL_CHARS or most_mb < 1:
             sentence = _("--preview-chars must be 1 to --max-chars, --max-chars at most %(most)s.")
             raise WrongUse(sentence % {"most": USUAL_CHARS})
-        result = command_runs.run(words, agent, lambda: get_alias(agent, make=True), max_chars, preview_chars, most_mb)
+        result = command_output.run(
+            words, agent, lambda: get_alias(agent, make=True), max_chars, preview_chars, most_mb
+        )
         for sentence in result.sentences:
             sys.stderr.write(f"{sentence}\n")
         if not json:
-            command_runs.write_output(result.output)
+            command_output.write_output(result.output)
         return Outcome(result.as_receipt(), "", result.status)
 
 

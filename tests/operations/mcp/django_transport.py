@@ -21,23 +21,23 @@ class DjangoTransport(httpx2.AsyncBaseTransport):
     def __init__(self, browser):
         self.browser, self.acts = browser, queue.Queue()
 
-    async def here(self, act):
+    async def act(self, function):
         """Run a function in the thread of the test; return its result."""
         future = Future()
-        self.acts.put((act, future))
+        self.acts.put((function, future))
         return await asyncio.wrap_future(future)
 
     async def handle_async_request(self, request):
         headers = {f"HTTP_{name.upper().replace('-', '_')}": value for name, value in request.headers.items()}
         body = await request.aread()
-        answer = await self.here(
+        answer = await self.act(
             lambda: self.browser.generic(request.method, request.url.path, body, "application/json", **headers)
         )
         return httpx2.Response(answer.status_code, headers=dict(answer.items()), content=answer.content)
 
 
 def converse(browser, token, talk):
-    """Run `talk(client, here)` with a client that has begun a conversation; return its result."""
+    """Run `talk(client, act)` with a client that has begun a conversation; return its result."""
     transport = DjangoTransport(browser)
 
     async def run():
@@ -46,15 +46,15 @@ def converse(browser, token, talk):
             httpx2.AsyncClient(transport=transport, headers=headers) as http,
             Client(streamable_http_client(ADDRESS, http_client=http)) as client,
         ):
-            return await talk(client, transport.here)
+            return await talk(client, transport.act)
 
     with ThreadPoolExecutor(1) as pool:
         conversation = pool.submit(asyncio.run, run())
         conversation.add_done_callback(lambda _future: transport.acts.put(None))
         while entry := transport.acts.get():
-            act, future = entry
+            function, future = entry
             try:
-                future.set_result(act())
+                future.set_result(function())
             except BaseException as exc:
                 future.set_exception(exc)
         return conversation.result()

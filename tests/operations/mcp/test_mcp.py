@@ -74,7 +74,7 @@ def test_every_tool_answers(client, token_of, as_admin):
     SampleFactory(id="x2", agent_id="ada", annotation_status="pending")
     assert ANSWERS.keys() == TOOLS.keys()
 
-    async def talk(server, here):
+    async def talk(server, act):
         listed = {tool.name: tool for tool in (await server.list_tools()).tools}
         assert listed.keys() == TOOLS.keys()
         assert all(tool.description and tool.input_schema["type"] == "object" for tool in listed.values())
@@ -89,7 +89,7 @@ def test_every_tool_answers(client, token_of, as_admin):
 
 def test_the_chain_is_that_of_the_api(client, token_of, as_admin):
     arguments = {"kind": "turn", "id": "s1:u1", "agent": "ada"}
-    chain = read(converse(client, token_of("viewer"), lambda server, _here: server.call_tool("chain", arguments)))
+    chain = read(converse(client, token_of("viewer"), lambda server, _act: server.call_tool("chain", arguments)))
     steps = as_admin.get("/api/v1/chain", arguments).json()["steps"]
     assert [[item["title"] for item in step["items"]] for step in chain["steps"]] == [
         [item["title"] for item in step["items"]] for step in steps
@@ -97,7 +97,7 @@ def test_the_chain_is_that_of_the_api(client, token_of, as_admin):
 
 
 def test_a_role_has_its_tools(client, token_of):
-    async def talk(server, here):
+    async def talk(server, act):
         names = {tool.name for tool in (await server.list_tools()).tools}
         results = [await server.call_tool(name, {}) for name in ("review_next", "problems")]
         return names, [(result.is_error, result.content[0].text) for result in results]
@@ -113,7 +113,7 @@ def test_a_role_has_its_tools(client, token_of):
 def test_what_is_read_is_in_the_audit_log(client, token_of):
     token = token_of("viewer")
     for name in ("session", "turn", "memory_file"):
-        read(converse(client, token, lambda server, _here, name=name: server.call_tool(name, ANSWERS[name][0])))
+        read(converse(client, token, lambda server, _act, name=name: server.call_tool(name, ANSWERS[name][0])))
     entries = AuditEntry.objects.filter(actor="viewer-of-mcp", action="read")
     objects = set(entries.values_list("object_type", "object_id", "agent_id"))
     assert {("session", "s1", "ada"), ("write", "w1", "ada"), ("file", "MEMORY.md", "ada")} <= objects
@@ -123,9 +123,9 @@ def test_what_is_read_is_in_the_audit_log(client, token_of):
 def test_a_token_that_is_revoked_meanwhile_is_refused(client, token_of):
     token = token_of("viewer")
 
-    async def talk(server, here):
+    async def talk(server, act):
         await server.call_tool("agents", {})
-        await here(lambda: tokens.revoke_token(tokens.find_user(token).token, by="root"))
+        await act(lambda: tokens.revoke_token(tokens.find_user(token).token, by="root"))
         with pytest.raises(MCPError):
             await server.call_tool("agents", {})
 
@@ -149,7 +149,7 @@ def test_a_long_answer_is_cut(client, token_of, ada):
             **words,
         )
     arguments = {"agent": "ada", "session_id": "s1", "limit": 50}
-    result = converse(client, token_of("viewer"), lambda server, _here: server.call_tool("session", arguments))
+    result = converse(client, token_of("viewer"), lambda server, _act: server.call_tool("session", arguments))
     assert len(result.content[0].text) <= MOST_CHARACTERS
     answer = read(result)
     assert "cut" in answer and answer["turns"] and answer["session"]["id"] == "s1"
