@@ -33,7 +33,7 @@ VERSION_HEADER = {
 }  # fmt: skip
 
 
-class MessageOut(Schema):
+class RpcResponse(Schema):
     """A JSON-RPC 2.0 response: `result` or `error`."""
 
     jsonrpc: str
@@ -44,7 +44,7 @@ class MessageOut(Schema):
 
 @router.post(
     "/mcp",
-    {200: MessageOut, 202: None},
+    {200: RpcResponse, 202: None},
     openapi_extra={
         "requestBody": {"required": True, "content": MESSAGE},
         "parameters": [VERSION_HEADER],
