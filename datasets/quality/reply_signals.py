@@ -19,6 +19,10 @@ ASKS = re.compile(
     r"[?？]|[吗呢](?=[\s，,。！!]|$)|(?i:\b(?:which|what|how|why|when|where|who)\b)|多少|哪|几|什么|原因|怎么|为什么|"
     r"谁|多久|是不是|有没有"
 )
+YES_NO = re.compile(
+    r"(?i)\b(?:is|are|was|were|do|does|did|can|could|should|shall|will|would|has|have|had)\b[^.]*\?|吗|[对是]吧|是不是|有没有"
+)
+YES_OR_NO = re.compile(r"(?i)yes|yep|no|nope|right|correct|对的?|是的?|不是|没有|有|会|不会")
 SHORT = 1_500  # characters
 NO_WORDS = re.compile(r"[\W_]+")
 # Confirmations and promises, longer ones first; a reply of nothing else has no answer.
@@ -26,14 +30,15 @@ ACKNOWLEDGED = re.compile(
     r"(?i)\b(?:sure thing|sure|certainly|absolutely|of course|got it|noted|understood|i see|i understand|hmm+|right|"
     r"alright|(?:what a |that's a )?(?:great|good|excellent) (?:question|point|idea)|great|interesting|yes|yep|"
     r"ok(?:ay)?|no problem|will do|on it|(?:one|just a|a) (?:moment|sec\w*)|please (?:wait|hold on)|hold on|hang on|"
-    r"working on it|(?:i(?:'ll| will)|let me) (?:get back to you|look|get|check|see|try|work|think)(?: (?:in)?to| on|"
-    r" out| about)?(?: it| that| this)?(?: out)?(?: for you)?|thanks?(?: you)?(?: for \w+(?: me)?(?: know)?)?|"
-    r"happy to help|i(?:'m| am) here(?: to help)?|how can i help(?: you)?(?: today)?|here you go|now|soon|it depends|"
-    r"maybe|perhaps|n a|none|null|undefined|todo|tbd|lorem ipsum)\b|很高兴(?:能)?[帮为][您你](?:服务|忙)?|"
-    r"有什么(?:可以|能)帮[您你]的?|(?:这是?)?(?:一?个)?很?好问题|我?知道了|我?[来去先]?(?:[帮给为][您你])?(?:看看|"
-    r"看一下|查一下|查查|试试|处理一?下?|想想)|正在(?:处理|查询?)中?|请?稍[等候](?:一下|片刻)?|没问题|当然可?以?|"
-    r"明白了?|了解了?|可以的?|马上|这就|谢谢|不客气|收到|好的?|嗯|哦|噢|啊|呃|哈|行|是的?|对|已阅|暂?无|[您你]好|"
-    r"[吧呢了的来我您你]"
+    r"working on (?:it|this|that)|get back to you|i'm|i am|and|then|just|(?:i(?:'ll| will)|let me) (?:look|get|check|"
+    r"see|try|work|think|dig|find|pull|figure)(?: (?:in)?to| on| up| out| about)?(?: it| that| this)?(?: out|"
+    r" up)?(?: for you)?|thanks?(?: you)?(?: for \w+(?: me)?(?: know)?)?|happy to help|i(?:'m| am) here(?: to help)?|"
+    r"how can i help(?: you)?(?: today)?|here you go|now|soon|it depends|maybe|perhaps|n a|none|null|undefined|todo|"
+    r"tbd|lorem ipsum)\b|很高兴(?:能)?[帮为][您你](?:服务|忙)?|有什么(?:可以|能)帮[您你]的?|"
+    r"(?:这是?)?(?:一?个)?很?好问题|我?知道了|我?[来去先]?(?:[帮给为][您你])?(?:看看|看一下|查一下|查查|试试|"
+    r"处理一?下?|想想)|正在(?:处理|查询?)中?|请?稍[等候](?:一下|片刻)?|没问题|当然可?以?|明白了?|了解了?|可以的?|马上|"
+    r"这就|稍后|[待等]会儿?|等一?下|回[复头]|答复|告诉|再|谢谢|不客气|收到|好的?|嗯|哦|噢|啊|呃|哈|行|是的?|对|已阅|"
+    r"暂?无|[您你]好|[吧呢了的来我您你]"
 )
 NEEDS_NO_ANSWER = re.compile(
     r"(?i)\W*(?:don'?t (?:reply|answer)|no need|ok(?:ay)?|thanks?(?: you)?|thx|great|nice|cool|good (?:night|job)|"
@@ -100,8 +105,8 @@ ADDRESS = re.compile(
     r"您好|早上好|晚上好)"
 )
 OPENING = re.compile(
-    r"(?i)(?:hi|hello|hey|dear|thanks|thank you|sorry|good (?:morning|afternoon|evening)|你好|您好|嗨|"
-    r"早)[ ，,]*@?([\w'-]{1,20})"
+    r"(?i)(?:hi|hello|hey|dear|thanks|thank you|sorry|good (?:morning|afternoon|evening)|亲爱的|早上好|晚上好|"
+    r"[你您]好|嗨)[ ，,]*@?([\w'-]{1,20})"
 )
 TITLED = re.compile(
     r"(?:^|[,，。.!！]\s*|(?:Hi|Hello|Dear)\s+)(?:(?:Mr|Mrs|Ms|Dr|Prof)\.? ([A-Z]\w+)|"
@@ -123,6 +128,8 @@ def find_empty_reply(texts: TurnTexts) -> Answer:
         return NO
     if not words:
         return build_yes(texts)
+    if YES_OR_NO.fullmatch(words) and YES_NO.search(texts.question):
+        return NO
     is_empty = not ACKNOWLEDGED.sub("", words).strip() or (DONE.fullmatch(words) and ASKS.search(texts.question))
     return build_yes(texts) if is_empty and not NEEDS_NO_ANSWER.match(texts.question) else NO
 

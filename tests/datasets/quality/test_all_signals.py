@@ -73,6 +73,8 @@ CASES = [
     ("empty_reply", "", {}, "yes"),
     ("empty_reply", "There are 7.", {}, "no"),
     ("empty_reply", "Done.", {"question": "Delete the file"}, "no"),
+    ("empty_reply", "Yes.", {"question": "Is it on Friday?"}, "no"),
+    ("empty_reply", "Yes.", {"question": "When is it?"}, "yes"),
     ("cut_off", "There are 7 rows, and the", {}, "yes"),
     ("cut_off", "There are 7 rows.", {"stop": "aborted"}, "yes"),
     ("cut_off", "There are 7 rows.", {"stop": "length"}, "no"),
