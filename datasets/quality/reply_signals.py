@@ -7,44 +7,51 @@ import orjson
 from ledger.collectors.answers import CUT_STOPS
 
 from ..models import CUT_OFF, INTERRUPTED
-from .languages import count_scripts, detect_language, strip_code
+from .languages import SCRIPTS, count_scripts, detect_language, strip_code
 from .signal import NO, NOT_YET, UNKNOWN, Answer, build_yes
 from .turn_texts import TurnTexts
 
-DONE = re.compile(
-    r"(?i)(?:all )?(?:done|finished|completed?|ready|checked|noted|ok(?:ay)?|got it|sure|saved)|好的?|收到|"
-    r"已?(?:经)?(?:完成|好|搞定|处理|查看|检查|记下)(?:了|完毕|好了)?|搞定"
-)
 ASKS = re.compile(
     r"[?？]|[吗呢](?=[\s，,。！!]|$)|(?i:\b(?:which|what|how|why|when|where|who)\b)|多少|哪|几|什么|原因|怎么|为什么|"
     r"谁|多久|是不是|有没有"
 )
 YES_NO = re.compile(
-    r"(?i)\b(?:is|are|was|were|do|does|did|can|could|should|shall|will|would|has|have|had)\b[^.]*\?|吗|[对是]吧|是不是|有没有"
+    r"(?i)(?:^|[.,!?;]\s*|\b(?:and|so|but|now) )(?:is|are|was|were|do|does|did|can|could|should|shall|will|would|has|"
+    r"have|had)\b|[^.]{1,40}\bright\?|吗|[对是好行]吧|是不是|有没有|能不能|可不可以|要不要"
 )
-YES_OR_NO = re.compile(r"(?i)yes|yep|no|nope|right|correct|对的?|是的?|不是|没有|有|会|不会")
+YES_OR_NO = re.compile(r"(?i)(?:yes|yep|no|nope|right|correct)\b|可以的?|能|行|对的?|是的?|不是|没有|有|会|不会")
+THANKS = re.compile(r"(?i)谢|thank|thx")
 SHORT = 1_500  # characters
+HAN = re.compile(r"[\u0250-\uffff]")
 NO_WORDS = re.compile(r"[\W_]+")
-# Confirmations and promises, longer ones first; a reply of nothing else has no answer.
-ACKNOWLEDGED = re.compile(
-    r"(?i)\b(?:sure thing|sure|certainly|absolutely|of course|got it|noted|understood|i see|i understand|hmm+|right|"
-    r"alright|(?:what a |that's a )?(?:great|good|excellent) (?:question|point|idea)|great|interesting|yes|yep|"
-    r"ok(?:ay)?|no problem|will do|on it|(?:one|just a|a) (?:moment|sec\w*)|please (?:wait|hold on)|hold on|hang on|"
-    r"working on (?:it|this|that)|get back to you|i'm|i am|and|then|just|(?:i(?:'ll| will)|let me) (?:look|get|check|"
-    r"see|try|work|think|dig|find|pull|figure)(?: (?:in)?to| on| up| out| about)?(?: it| that| this)?(?: out|"
-    r" up)?(?: for you)?|thanks?(?: you)?(?: for \w+(?: me)?(?: know)?)?|happy to help|i(?:'m| am) here(?: to help)?|"
-    r"how can i help(?: you)?(?: today)?|here you go|now|soon|it depends|maybe|perhaps|n a|none|null|undefined|todo|"
-    r"tbd|lorem ipsum)\b|很高兴(?:能)?[帮为][您你](?:服务|忙)?|有什么(?:可以|能)帮[您你]的?|"
-    r"(?:这是?)?(?:一?个)?很?好问题|我?知道了|我?[来去先]?(?:[帮给为][您你])?(?:看看|看一下|查一下|查查|试试|"
-    r"处理一?下?|想想)|正在(?:处理|查询?)中?|请?稍[等候](?:一下|片刻)?|没问题|当然可?以?|明白了?|了解了?|可以的?|马上|"
-    r"这就|稍后|[待等]会儿?|等一?下|回[复头]|答复|告诉|再|谢谢|不客气|收到|好的?|嗯|哦|噢|啊|呃|哈|行|是的?|对|已阅|"
-    r"暂?无|[您你]好|[吧呢了的来我您你]"
+# Words and signs of confirmations, promises and courtesies: a reply of nothing else has no answer.
+GENERIC_WORDS = (
+    "a about absolutely again alright am and any anything appreciate are as asking assist at back be best better can "
+    "care certainly check come course dig do else excellent figure find for get give glad go good got great hang "
+    "happy have hear hello help here hi hmm hold hope how i i'd i'll i'm i've idea if in information interesting into "
+    "is it it'll its just know later let let's letting like ll look maybe me minute moment more my need no noted now "
+    "of oh ok okay on one out perhaps please point problem pull question questions quick right s sec second see shall "
+    "sharing shortly should so some something soon still sure take thank thanks that that's the then there thing "
+    "things think this time to today together tough try understand understood up us very wait want we we'll welcome "
+    "well what what's will with work working would yes yep you you're your none null undefined todo tbd lorem ipsum "
 )
+DONE_WORDS = (
+    "all above answer answered asked below checked complete completed done everything finished following handled "
+    "here's processed ready request requested result results saved sent set successfully task"
+)
+GENERIC = frozenset(GENERIC_WORDS.split())
+GENERIC_OR_DONE = GENERIC.union(DONE_WORDS.split())
+GENERIC_HAN = frozenset(
+    "好的嗯哦噢啊呃哈收到明白了解知道可以行没问题当然是对稍等候一下片刻请马上这就我来去先帮你您给为看查试处理想正在谢不客气很高兴能服务忙"
+    "有什么希望助还需要吗随时告诉会尽快安排交吧放心如已阅个意思呢回头复答再待儿暂无哪些地方最联系后续跟进思考开始弄研究"
+)
+DONE_HAN = GENERIC_HAN.union("已经完成功结果任务毕办记")
 NEEDS_NO_ANSWER = re.compile(
-    r"(?i)\W*(?:don'?t (?:reply|answer)|no need|ok(?:ay)?|thanks?(?: you)?|thx|great|nice|cool|good (?:night|job)|"
-    r"perfect|bye|got it|hi|hello|hey|yes|no|remember|note|keep in mind|fyi|just so you know|from now on|never|always|"
-    r"please (?:remember|note|wait|remind)|remind|(?:i|we|my|our)\b(?! need| want|['’]d like| would like)(?!.*\?)|谢|"
-    r"好的|好|嗯|知道了|收到|辛苦|晚安|拜拜|再见|你好|记住|记一下|请记|帮我记|以后|提醒|从现在|我(?!.*[吗?？么]))"
+    r"(?i)\W*(?:$|lol|haha|don'?t (?:reply|answer)|no need|ok(?:ay)?|thanks?(?: you)?|thx|great|nice|cool|"
+    r"good (?:morning|afternoon|evening|night|job)|早|perfect|bye|got it|hi|hello|hey|yes|no|remember|note|"
+    r"keep in mind|fyi|just so you know|from now on|never|always|please (?:remember|note|wait|remind)|remind|(?:i|we|"
+    r"my|our)\b(?! need| want|['’]d like| would like)(?!.*\?)|谢|好的|好|嗯|知道了|收到|辛苦|晚安|拜拜|再见|你好|记住|"
+    r"记一下|请记|帮我记|以后|提醒|从现在|我(?!.*[吗?？么]))"
 )
 # Ends in the middle: of a list, a clause, a word that something follows, brackets or code.
 OPEN_END = re.compile(
@@ -101,8 +108,12 @@ AGAIN = re.compile(
 ADDRESS = re.compile(
     r"(?:^|[,，。.!！?？\n]\s*(?:(?:and|but|hi|hello|hey|dear|thanks|thank you|sorry|good \w+|你好|您好|谢谢|"
     r"亲爱的)\s*)?)@?((?:[A-Z\u00c0-\u024f][\w'-]{1,20}(?: [A-Z\u00c0-\u024f][\w'-]{1,20})?)|"
-    r"[\u4e00-\u9fff·]{1,4}[A-Za-z]{0,8})\s*(?=[,，:：.。!！?？~～\n]|$|[\u2600-\u27bf\U0001f300-\U0001faff]|你好|"
-    r"您好|早上好|晚上好)"
+    r"[\u4e00-\u9fff·]{1,4}[A-Za-z]{0,8})\s*(?=[,，:：.。!！?？~～\n]|\s[-–—]|$|[\u2600-\u27bf\U0001f300-\U0001faff]|"
+    r"你好|您好|早上好|晚上好)"
+)
+DRAFTS = re.compile(
+    r"(?i)\b(?:write|draft|e?-?mail|letter|card|speech|toast|invit\w+|repl(?:y|ies) to|announce\w*)\b|写|邮件|"
+    r"信[给息]|短信|祝福|贺|邀请|通知|发给|转告|念给|讲给"
 )
 OPENING = re.compile(
     r"(?i)(?:hi|hello|hey|dear|thanks|thank you|sorry|good (?:morning|afternoon|evening)|亲爱的|早上好|晚上好|"
@@ -118,19 +129,24 @@ TITLED = re.compile(
 def find_empty_reply(texts: TurnTexts) -> Answer:
     """No reply, one without words, or nothing but the promise or the confirmation of one."""
     reply = texts.reply.strip()
-    if not reply and texts.next_question is None:
+    if not reply and texts.next_question is None and texts.stop in ("", *INTERRUPTED):
         return NOT_YET
     if len(reply) > 200:
         return NO
     words = NO_WORDS.sub(" ", reply.replace("'", "\0").replace("’", "\0")).replace("\0", "'").strip()
-    is_remark = len(texts.question) < 60 and not ASKS.search(texts.question)
-    if is_remark and ((reply and not words) or (texts.calls and DONE.fullmatch(words))):
+    latin, han = frozenset(SCRIPTS["latin"].findall(words.casefold())), frozenset(HAN.findall(words))
+    has_number = any(sign.isdecimal() for sign in words)
+    is_done = latin <= GENERIC_OR_DONE and han <= DONE_HAN and not has_number
+    asks = ASKS.search(texts.question)
+    is_remark = len(texts.question) < 60 and not asks  # or an instruction
+    if is_remark and (THANKS.search(texts.question) or (reply and not words) or (is_done and texts.calls)):
         return NO
     if not words:
         return build_yes(texts)
-    if YES_OR_NO.fullmatch(words) and YES_NO.search(texts.question):
+    if YES_OR_NO.match(words) and YES_NO.search(texts.question):
         return NO
-    is_empty = not ACKNOWLEDGED.sub("", words).strip() or (DONE.fullmatch(words) and ASKS.search(texts.question))
+    is_empty = is_done and (asks or (latin <= GENERIC and han <= GENERIC_HAN))
+    is_empty = is_empty or (len(reply) < 100 and reply.endswith((":", "：")))
     return build_yes(texts) if is_empty and not NEEDS_NO_ANSWER.match(texts.question) else NO
 
 
@@ -198,19 +214,30 @@ def find_other_person(texts: TurnTexts) -> Answer:
         return NO
     if not texts.senders:
         return UNKNOWN
+    if DRAFTS.search(texts.question):
+        return UNKNOWN  # the words may be for somebody else
     begin = texts.reply[:160]
-    given = " ".join([texts.question, *(str(value)[:500] for call in texts.calls for value in call.arguments.values())])
+    given = " ".join(source[:2_000] for turn in (texts, *texts.earlier) for source in turn.list_sources()).casefold()
     own = {part for name in texts.senders for part in split_name(name)}
     for match in TITLED.finditer(begin):
         name = (match[1] or match[2]).casefold()
-        if not any(name in part for part in own) and name not in given.casefold():
+        if not any(name in part for part in own) and name not in given:
             return build_yes(texts)
     text = f"{begin}\n{texts.reply[-160:]}" if len(texts.reply) > 320 else texts.reply
-    matches = {match[1].casefold() for pattern in (ADDRESS, OPENING) for match in pattern.finditer(text)} - own
+    greeted = {match[1].casefold() for match in OPENING.finditer(begin)} - own
+    matches = {match[1].casefold() for match in ADDRESS.finditer(text)} - own
+    matches = {name for name in matches if name not in given} | greeted
     if not matches:
         return NO
     people = {part for name in texts.find_people(texts.at) for part in split_name(name)} - own
-    return build_yes(texts) if any(name in people and name not in given.casefold() for name in matches) else NO
+    question = texts.question.casefold()
+    is_addressed = any(_is_name(match, person) and person not in question for match in matches for person in people)
+    return build_yes(texts) if is_addressed else NO
+
+
+def _is_name(text, person):
+    """Whether a text is a name, in Chinese also with a title after it, or words."""
+    return text == person or (not person.isascii() and text.startswith(person))
 
 
 def split_name(name: str) -> set[str]:

@@ -130,6 +130,8 @@ def _fill_texts(texts, turn, messages, conversation):
     texts.set_reply(answer.text)
     if answer.place is not None:
         texts.reply_id, texts.stop = own[answer.place][0] or "", own[answer.place][1].stop_reason or ""
+    elif own and own[-1][1].kind == "assistant":
+        texts.stop = own[-1][1].stop_reason or ""
     sent = {call_id for _place, call_id in answer.sent}
     calls: dict[str, CallTexts] = {}
     room = 10 * LONGEST
