@@ -105,8 +105,8 @@ def fill_all(progress: Any = None) -> dict[str, Any]:
             batch.store()
             counts.update(batch.counts)
             errors.update(batch.errors)
-        others = TurnSignals.objects.exclude(agent_id__in=Agent.objects.values("agent_id"))
-        _delete(others)
+        for table in (TurnSignals, SignalPosition):
+            _delete(table.objects.exclude(agent_id__in=Agent.objects.values("agent_id")))
     return {
         "message": describe(counts, errors),
         **{name: counts[name] for name in ("turns", "samples")},
