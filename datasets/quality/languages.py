@@ -17,6 +17,7 @@ SCRIPTS = {
     "hebrew": re.compile(r"[\u0590-\u05ff]+"),
     "thai": re.compile(r"[\u0e00-\u0e7f]+"),
 }
+RARE = re.compile(r"[\u0370-\u0fff\uac00-\ud7af]")  # letters of the other scripts
 WEIGHTS = {"han": 0.6, "kana": 0.5, "hangul": 0.5}
 # Frequent short words that the other languages of this list do not have.
 WORDS = {
@@ -43,8 +44,8 @@ def count_scripts(text: str) -> Counter[str]:
     plain = strip_code(text[:MOST])
     counts = Counter({"latin": len(SCRIPTS["latin"].findall(plain))})
     if not plain.isascii():
-        for name, pattern in SCRIPTS.items():
-            if name != "latin" and (amount := len(pattern.findall(plain))):
+        for name in SCRIPTS if RARE.search(plain) else ("han", "kana"):
+            if name != "latin" and (amount := len(SCRIPTS[name].findall(plain))):
                 counts[name] = amount * WEIGHTS.get(name, 1)
     return counts
 

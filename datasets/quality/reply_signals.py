@@ -217,18 +217,17 @@ def find_other_person(texts: TurnTexts) -> Answer:
     if DRAFTS.search(texts.question):
         return UNKNOWN  # the words may be for somebody else
     begin = texts.reply[:160]
-    given = " ".join(source[:2_000] for turn in (texts, *texts.earlier) for source in turn.list_sources()).casefold()
-    own = {part for name in texts.senders for part in split_name(name)}
-    for match in TITLED.finditer(begin):
-        name = (match[1] or match[2]).casefold()
-        if not any(name in part for part in own) and name not in given:
-            return build_yes(texts)
     text = f"{begin}\n{texts.reply[-160:]}" if len(texts.reply) > 320 else texts.reply
+    own = {part for name in texts.senders for part in split_name(name)}
+    titled = {(match[1] or match[2]).casefold() for match in TITLED.finditer(begin)}
     greeted = {match[1].casefold() for match in OPENING.finditer(begin)} - own
     matches = {match[1].casefold() for match in ADDRESS.finditer(text)} - own
-    matches = {name for name in matches if name not in given} | greeted
-    if not matches:
+    if not (titled or greeted or matches):
         return NO
+    given = " ".join(source[:2_000] for turn in (texts, *texts.earlier) for source in turn.list_sources()).casefold()
+    if any(name not in given and not any(name in part for part in own) for name in titled):
+        return build_yes(texts)
+    matches = {name for name in matches if name not in given} | greeted
     people = {part for name in texts.find_people(texts.at) for part in split_name(name)} - own
     question = texts.question.casefold()
     is_addressed = any(_is_name(match, person) and person not in question for match in matches for person in people)
