@@ -14,7 +14,7 @@ from agents import databases, visits
 from agents.models import Agent
 from jobs.kinds import MINUTE_MS, Kind, Schedule
 from ledger import consent
-from ledger.models import ConversationTurn, Session
+from ledger.models import ConversationTurn, Session, TranscriptEvent
 from openclaw_web.amounts import format_plural
 from openclaw_web.disk import locks
 from openclaw_web.sqlite import write_queue
@@ -127,7 +127,11 @@ def describe(counts: Counter[str], errors: Counter[str]) -> str:
 def is_needed() -> bool:
     """Whether an agent's file, the rules, the weights or those who opted out have changed since the last run."""
     state = read_consent()
-    return any(not _is_current(agent_id, read_file_state(agent_id), state) for agent_id, _db in list_agents())
+    return any(
+        not _is_current(agent_id, read_file_state(agent_id), state)
+        and (TranscriptEvent.objects.using(db).exists() or SignalPosition.objects.filter(agent_id=agent_id).exists())
+        for agent_id, db in list_agents()
+    )
 
 
 def forget_sessions(agent_id: str, session_ids: Collection[str]) -> None:
