@@ -20,6 +20,7 @@ CATCH_ALL = {
     "check_pass._run",
     "preparation._collect_static",
     "processes._run_child",
+    "all_signals.find_answers",
 }
 # All exceptions that a mistake of ours raises.
 MISTAKES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)

@@ -92,7 +92,7 @@ def _read_by_id(agent, turn_ids: Iterable[str]) -> Iterator[list]:
 
 
 def read_state(agent: Agent) -> dict[str, Any]:
-    """What is noted of an agent once everything stored now was looked at."""
+    """The position to note of an agent once a run has covered everything stored now."""
     models = {RECORDS: TranscriptEvent} | {name: model for name, (model, _path) in EVIDENCE.items()}
     places = {
         name: model.objects.using(agent.db).annotate(place=RowId()).aggregate(last=Max("place"))["last"] or 0

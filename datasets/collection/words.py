@@ -25,7 +25,7 @@ SIDE_HELP = {
     "reject": _("A decision that counts as wrong"),
     "leave": _("No sample"),
 }
-ANSWERS = {"yes": _("Yes"), "no": _("No"), "unknown": _("Unknown"), "": _("off")}
+ANSWERS = {"yes": _("Yes"), "no": _("No"), "unknown": _("Not known"), "": _("off")}
 GROUP_LABELS = {
     "positiveCriteria": _("A decision is right"),
     "negativeCriteria": _("A decision is wrong"),

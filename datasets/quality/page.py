@@ -19,7 +19,7 @@ from .turn_reader import WINDOW, SessionReader, build_people_finder
 STATE_WORDS = {
     State.YES: _("Yes"),
     State.NO: _("No"),
-    State.UNKNOWN: _("Unknown"),
+    State.UNKNOWN: _("Not known"),
     State.NOT_YET: _("Not yet"),
 }
 FACTOR_WORDS = dict(

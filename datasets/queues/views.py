@@ -14,7 +14,7 @@ from openclaw_web.pages.roles import needs
 from . import queue_store
 from .forms import QueueChangeForm, QueueForm, StateForm
 from .queue_agreement import build_report
-from .words import MEASURE_WORDS, PART_NAMES, STATE_WORDS
+from .words import MEASURE_WORDS, PART_NAMES
 
 
 @require_safe
@@ -107,7 +107,7 @@ def _render_queue(request, queue, form, *, status=200):
     context = {
         "queue": queue,
         "guideline": queue.guidelines.get(number=queue.guideline),
-        "states": [(word, counts.get(state, 0)) for state, word in STATE_WORDS.items()],
+        "states": [(state, counts.get(state, 0)) for state in QueueItem.State.values],
         "conflicts": counts.get("conflict", 0),
         "gold": queue.items.filter(gold_label__isnull=False).count() if request.user.has_role("operator") else None,
         "waiting": queue_store.count_waiting([queue], request.user)[0],

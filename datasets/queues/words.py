@@ -9,13 +9,7 @@ REASON_WORDS = {
     QueueItem.Reason.SCORE: _("Low or middle score"),
     QueueItem.Reason.RARE: _("Rare type"),
     QueueItem.Reason.TWINS: _("Others have the same words"),
-    QueueItem.Reason.NEW: _("New"),
-}
-STATE_WORDS = {
-    QueueItem.State.OPEN: _("Open"),
-    QueueItem.State.DONE: _("Done"),
-    QueueItem.State.CONFLICT: _("Conflict"),
-    QueueItem.State.ADJUDICATED: _("Decided"),
+    QueueItem.Reason.NEW: _("No other reason"),
 }
 ORDER_WORDS = {"value": _("By value"), "newest": _("Newest first")}
 PART_NAMES = {"status": _("Status"), "gate_label": _("Memory gate"), "guardian_label": _("Write guardian")}

@@ -76,6 +76,8 @@ _WORDS = (
     (_("Released"), OK, ("released",)),
     (_("Needs review"), WARN, ("needs_review",)),
     (_("Approved automatically"), OK, ("auto_approved",)),
+    (_("Conflict"), WARN, ("conflict",)),
+    (_("Decided"), OK, ("adjudicated",)),
     # People, what lets them in, and what is switched on.
     (_("Active"), OK, ("active",)),
     (_("Locked"), WARN, ("locked",)),

@@ -72,7 +72,7 @@ def test_the_configuration_of_the_spec_is_taken_word_for_word(import_text):
     assert status == 0 and read_settings() == TAKEN
     assert {row["key"]: row["value"] for row in receipt["settings"]} == TAKEN
     why = {entry["key"]: entry["why"] for entry in receipt["ignored"]}
-    assert receipt["ignored_count"] == len(why) == 17
+    assert receipt["ignored_count"] == len(why) == 15
     assert why["llm.apiKey"] == "secret" and "unknown" not in why.values()
     assert {name for name, reason in why.items() if reason == "elsewhere"} == {
         *(
@@ -95,7 +95,7 @@ def test_the_plugins_entry_of_a_whole_openclaw_json_is_taken_and_nothing_else(im
     whole = "{models: {apiKey: '%s'}, retentionDays: 9, plugins: {entries: {'openclaw-reflection': %s, other: {x: 1}}}}"
     receipt, status = import_text(whole % (SECRET, entry))
     assert status == 0 and read_settings() == TAKEN and SECRET not in str(receipt)
-    assert receipt["ignored_count"] == 17
+    assert receipt["ignored_count"] == 15
 
 
 def test_a_dry_run_tells_what_was_before_and_sets_nothing(import_text):

@@ -1,6 +1,6 @@
 """Measures signals: turns asked a second, and how long the answers take beside reading the same texts.
 
-    python benchmarks/signals.py --home HOME [--rounds 3] [--json]
+    python benchmarks/turn_quality.py --home HOME [--rounds 3] [--json]
 
 HOME is a home with imported agents; all of its turns are asked anew in each round. The floor reads the texts of these
 turns and asks nothing; `ratio` is the processor time of the job over that of the floor, both of the same round. Figures
