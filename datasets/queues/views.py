@@ -11,6 +11,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages.html import redirect_after_post, redirect_to, refuse_post, render_page
 from openclaw_web.pages.roles import needs
 
+from ..models import QueueItem
 from . import queue_store
 from .forms import QueueChangeForm, QueueForm, StateForm
 from .queue_agreement import build_report
