@@ -26,6 +26,7 @@ from tests.datasets.collection.collecting import (
     store_written,
 )
 from tests.datasets.conversations import agent, store_session, store_turns, user
+from tests.datasets.exports.export_helpers import build_export, read_rows
 from tests.datasets.kinds.gates import store_decision
 from tests.guardian.corrections.correction_rows import create_correction
 from tests.guardian.write_rows import create_rollback, create_write
@@ -340,3 +341,33 @@ def test_nothing_is_collected_while_it_is_off(ada):
     configuration.put("datasetCollection.enabled", False)
     with pytest.raises(Refused):
         collect()
+
+
+def test_who_opts_out_between_collecting_and_the_export_is_in_no_file(ada):
+    store_session([user("u1", "My secret", sender="alice"), agent("a1", "Fine")])
+    store_session([user("u1", "A question", sender="bert"), agent("a1", "Fine")], session_id="s2")
+    save(turns=True)
+    assert collect() == {"sample": 2}
+    for sample in DatasetSample.objects.all():
+        verdicts.label_sample(sample.id, "approved", by="ann")
+    configuration.put("collector.optedOutSenders", ["alice"])
+    rows = read_rows(build_export("openai"))
+    assert "My secret" not in str(rows)
+    assert "A question" in str(rows)
+    assert collect() == {"opted_out": 1, "already": 1}
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_a_strategy_that_takes_all_or_nothing(ada, is_on):
+    store_written(3)
+    switches = {criterion.name: is_on for criterion in CRITERIA if criterion.name not in EASY}
+    save(**switches, **EASY, turns=is_on)
+    assert collect() == ({"sample": 3} if is_on else {"sample": 1, "no_criterion": 2})
+
+
+def test_a_turn_that_is_gone_has_no_outcome_after_the_next_whole_run(ada):
+    store_turns(3)
+    collect()
+    ConversationTurn.objects.using(DB).filter(id="s1:u2").delete()
+    assert collect() == {"no_criterion": 2}
+    assert TurnOutcome.objects.count() == 2
