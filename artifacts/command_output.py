@@ -26,7 +26,6 @@ from .excerpts.selectors import Selector
 
 SCHEMA = "openclaw-web.artifact.run.v1"
 MB = 1024 * 1024
-MOST_COMMAND = 2_000  # characters of a command in the metadata of its output
 
 END = 64 * 1024  # bytes of the end of an output that are in memory
 POLL_SECONDS = 0.5
@@ -130,9 +129,8 @@ def run(
     result = RunResult(output.begin(4 * max_chars))
     if len(result.output.decode("utf-8", "replace")) > max_chars:
         try:
-            meta = {"command": " ".join(words)[:MOST_COMMAND]}
             db = open_agent()
-            row, _stored = services.stash(db, output, meta=meta, is_compressed=True)
+            row, _stored = services.stash(db, output, is_compressed=True)
             part = content_fetch.fetch(db, row.handle, Selector(max_chars=preview_chars))
             lines = [part.text.rstrip("\n"), f"{row.handle}  {row.summary}", *part.in_words(agent_id)]
             result.output, result.handle = "\n".join([*lines, ""]).encode(), row.handle
