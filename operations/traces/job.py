@@ -31,7 +31,7 @@ from people.audit import log as audit
 from .export import RECEIPT, TraceRequest, write_traces
 
 JOB_KIND = "trace"
-TRACE_ID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
+TRACE_ID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 LASTING_DAYS = 7
 
 
@@ -85,9 +85,10 @@ def find_job(trace_id: str) -> JobRun | None:
 
 
 def read_receipt(trace_id: str) -> dict[str, Any]:
-    """The receipt of an export; empty when its files are not written yet, or not there any more."""
+    """The receipt of an export; empty when its files are not written yet, or older than a week."""
+    folder = get_folder(trace_id)
     with suppress(FileNotFoundError):
-        return orjson.loads((get_folder(trace_id) / RECEIPT).read_bytes())
+        return {} if _is_old(trace_id) else orjson.loads((folder / RECEIPT).read_bytes())
     return {}
 
 
@@ -119,9 +120,12 @@ def remove_old() -> None:
     """Remove exports that are older than a week."""
     parent = Path(settings.HOME_DIR) / "traces"
     for folder in parent.iterdir() if parent.is_dir() else ():
-        is_ours = TRACE_ID.fullmatch(folder.name) and not folder.is_symlink()
-        if is_ours and clock.now_ms() - ULID.from_str(folder.name).milliseconds > LASTING_DAYS * DAY_MS:
+        if TRACE_ID.fullmatch(folder.name) and not folder.is_symlink() and _is_old(folder.name):
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_old(trace_id):
+    return clock.now_ms() - ULID.from_str(trace_id).milliseconds > LASTING_DAYS * DAY_MS
 
 
 JOB = Kind(

@@ -5,11 +5,11 @@ from django.utils.translation import gettext_lazy
 
 from jobs.progress import Progress
 from jobs.verbs import JobGroup
-from ledger.lists.session_list import SEGMENTS
 from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.commands.verbs import BY, DONE, FAILED, INTERRUPTED, PARTLY, REFUSED, WRONG_USE
 from openclaw_web.disk import drafts, publication
 from openclaw_web.errors import Refused
+from openclaw_web.pages import glyphs
 
 from ...traces.export import FORMATS, REASONS, TraceRequest, write_traces
 from ...traces.job import describe, record_export
@@ -29,14 +29,13 @@ class Export:
             "--to",
             required=True,
             metavar="FILE|FOLDER/",
-            help=_("new file for one session, or new or empty folder for many sessions and for scout"),
+            help=_("new file for one session, or new or empty folder for many sessions"),
         )
         parser.add_argument("--agent", default="", metavar="NAME", help=_("only this agent (all agents)"))
         parser.add_argument("--session", default="", metavar="ID", help=_("only this session of the agent"))
         parser.add_argument(
             "--filter", default="", metavar="LINE", help=_("only sessions that fit this filter of the page Sessions")
         )
-        parser.add_argument("--segment", default="", choices=list(SEGMENTS.parts), help=_("only this part of the list"))
         parser.add_argument(
             "--include-flagged",
             action="store_true",
@@ -45,11 +44,12 @@ class Export:
         parser.add_argument("--include-pii", action="store_true", help=_("leave personal data as it is"))
 
     def run(self, listener, to, **options):
-        request = TraceRequest(**{name: options[name] for name in TraceRequest.__dataclass_fields__})
+        names = ("format", "agent", "session", "filter", "include_flagged", "include_pii")
+        request = TraceRequest(**{name: options[name] for name in names})
         if request.session and not request.agent:
             raise WrongUse(_("Name the agent of the session: --agent NAME."))
         request.check(is_admin=True)
-        is_file = bool(request.session) and request.format != "scout" and not (to.endswith("/") or Path(to).is_dir())
+        is_file = bool(request.session) and not (to.endswith("/") or Path(to).is_dir())
         target = Path(to).absolute()
         if not target.parent.is_dir():
             raise Refused(_("There is no folder %(folder)s. Create it first.") % {"folder": target.parent})
@@ -64,10 +64,10 @@ class Export:
             elif receipt["files"]:
                 publication.publish(draft / receipt["files"][0]["name"], target)
         receipt["written"] = str(target) if target.exists() else ""
-        lines = [describe(receipt)] + [f"{receipt['written']}"] * bool(receipt["written"])
+        lines = [describe(receipt), *filter(None, [receipt["written"]])]
         for reason, group in receipt["left_out"].items():
-            names = ", ".join(place["session"] for place in group["sessions"][:3])
-            lines.append(f"{REASONS[reason]}: {group['count']:,} ({names})")
+            first = glyphs.to_one_line(", ".join(place["session"] for place in group["sessions"][:3]))
+            lines.append(f"{REASONS[reason]}: {group['count']:,} ({first})")
         if not receipt["left_out"]:
             return Outcome(receipt, "\n".join(lines))
         status = PARTLY if receipt["sessions"] else REFUSED
