@@ -1,5 +1,6 @@
 """`reflection dataset review` and `agreement`: verdicts in a review queue from a terminal, and how far people agree."""
 
+import os
 import sys
 
 from django.utils.translation import gettext as _
@@ -110,8 +111,8 @@ def _read_key():
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
     try:
-        tty.setcbreak(descriptor)
-        key = sys.stdin.read(1).lower()
+        tty.setcbreak(descriptor, termios.TCSADRAIN)  # keys that were pressed early are not lost
+        key = os.read(descriptor, 1).decode("ascii", "replace").lower()
     finally:
         termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
     _print(key)
