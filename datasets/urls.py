@@ -10,11 +10,11 @@ from .exports import views as export_views
 from .finding_values import views as finding_views
 from .kinds import views as kind_views
 from .model_scores import views as score_views
-from .quality_report import views as report_views
 from .queues import views as queue_views
 from .releases import benchmark_views, sample_views
 from .releases import views as release_views
 from .review import views as review_views
+from .score_evaluation import views as evaluation_views
 from .spot_checks import views as check_views
 from .statistics import views as statistics_views
 from .write_samples import opinion_views
@@ -22,7 +22,7 @@ from .write_samples import opinion_views
 app_name = "datasets"
 urlpatterns = [
     path("datasets/statistics/", statistics_views.statistics, name="statistics"),
-    path("datasets/statistics/quality/", report_views.quality_report, name="quality_report"),
+    path("datasets/statistics/quality/", evaluation_views.score_evaluation, name="score_evaluation"),
     path("samples/", views.sample_list, name="sample_list"),
     path("samples/bulk/", review_views.samples_bulk, name="samples_bulk"),
     path("samples/bulk/label/", review_views.samples_bulk_label, name="samples_bulk_label"),

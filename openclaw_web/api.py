@@ -74,7 +74,7 @@ ROUTERS = (
     "datasets.statistics.api",
     "datasets.spot_checks.api",
     "datasets.quality.api",
-    "datasets.quality_report.api",
+    "datasets.score_evaluation.api",
     "overview.api",
     "problems.api",
     "jobs.api",

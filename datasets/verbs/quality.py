@@ -15,8 +15,8 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages import glyphs
 
 from ..quality import summary
-from ..quality_report.report import build_report
-from ..quality_report.words import STATE_WORDS
+from ..score_evaluation.evaluation import evaluate_score
+from ..score_evaluation.words import STATE_WORDS
 
 HELP = gettext_lazy("Count the signals of turns, and the turns by quality score.")
 EXAMPLES = (
@@ -40,7 +40,7 @@ def run(agent, ask, report, quiet, **_options):
     if ask:
         with open_listener(sys.stderr, is_quiet=quiet) as listener:
             result = read_job_result(jobs.run_now("signals", {}, by=BY, listener=listener))
-    figures, format_lines = (build_report, _format_report) if report else (summary.summarise, _format_lines)
+    figures, format_lines = (evaluate_score, _format_report) if report else (summary.summarise, _format_lines)
     receipt = figures(agent) | {"job": result}
     return Outcome(receipt, "\n".join([*([result["message"]] if result else []), *format_lines(receipt)]))
 

@@ -120,7 +120,7 @@ ROOMS = (
                 Page("datasets:statistics", _("Statistics")),
                 Page("datasets:collection_list", _("Collecting")),
                 Page("datasets:what_if", _("What if")),
-                Page("datasets:quality_report", _("Quality report")),
+                Page("datasets:score_evaluation", _("Quality report")),
             ),
             (Page("datasets:dataset_list", _("Datasets")), Page("datasets:benchmark_list", _("Benchmarks"))),
             (Page("datasets:export_list", _("Exports")),),

@@ -117,7 +117,7 @@ NO_CONTENT = {
         dataset_list dataset_detail version_detail version_of member_list taint_list difference_list benchmark_list
         sample_uses write_uses model_scores collection_list collection_run collection_turns what_if turn_outcome
         dataset_coverage dataset_next
-        queue_agreement queue_detail queue_list quality_report
+        queue_agreement queue_detail queue_list score_evaluation
     """,
     "episodes": "event_list redaction_preview scope_list scope_retention scope_statistics",
     "gate": """

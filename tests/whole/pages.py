@@ -126,7 +126,7 @@ ROWS = (
     Page("datasets:queue_detail", "labeller", "/review/queues/{queue}/", "{queue_name}", 12, ONE),
     Page("datasets:queue_list", "labeller", "/review/queues/", "Review queues", 9, ONE),
     Page("datasets:statistics", "viewer", "/datasets/statistics/", "Sample statistics", 8, ONE),
-    Page("datasets:quality_report", "viewer", "/datasets/statistics/quality/", "Quality report", 8, ONE),
+    Page("datasets:score_evaluation", "viewer", "/datasets/statistics/quality/", "Quality report", 8, ONE),
     Page("datasets:taint_list", "viewer", "/datasets/{dataset}/1/taints/", "Members that should", 10, PLAIN),
     Page("datasets:version_detail", "viewer", "/datasets/{dataset}/1/", "{dataset_name}", 20, ONE),
     apart("datasets:version_of", "viewer", REDIRECT),

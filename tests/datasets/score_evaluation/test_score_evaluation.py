@@ -6,9 +6,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from datasets.models import DatasetSample, SampleLabel, SignalPosition, TurnSignals
-from datasets.quality import job
+from datasets.quality import job, languages
 from datasets.quality.all_signals import ALL_BITS, BY_NAME
-from datasets.quality_report.report import Case, build_report, measure
+from datasets.score_evaluation.evaluation import Case, evaluate_score, measure
+from datasets.score_evaluation.words import SCRIPT_WORDS
 from people.configuration import setting_values as configuration
 from tests.datasets.verbs.verb_runs import read_receipt, run_verb
 from tests.factories import SampleFactory
@@ -44,7 +45,7 @@ def test_it_works(as_reviewer, ada):
     add_many()
     page = as_reviewer.get(ADDRESS).text
     assert "Better than the length of the reply" in page and "worth nothing" not in page
-    assert "Does the reply end in the middle?" in page and "latin" in page
+    assert "Does the reply end in the middle?" in page and "Latin letters" in page
     report = as_reviewer.get("/api/v1/datasets/quality/report").json()
     assert (report["verdicts"], report["approved"], report["state"]) == (220, 160, "useful")
     assert report["area"] == {"value": 1, "low": 1, "high": 1} and report["length"]["value"] == 0.5
@@ -63,7 +64,7 @@ def test_it_works(as_reviewer, ada):
 def test_too_few_verdicts_are_said(as_reviewer, good, bad):
     add_many(good, bad)
     assert "Not enough verdicts" in as_reviewer.get(ADDRESS).text
-    report = build_report()
+    report = evaluate_score()
     assert report["state"] == "not_enough" and report["area"] is None
     assert all(row["area"] is None for row in report["signals"])
 
@@ -75,13 +76,13 @@ def test_a_score_that_is_no_better_than_the_length_is_worth_nothing(as_reviewer)
         reply = "It has 7 rows." if is_good else "Well, I could not say how many rows."  # the length says it all
         add_verdict(number, "approved" if is_good else "rejected", quality_score=score, reply=reply)
     assert "The score is worth nothing here" in as_reviewer.get(ADDRESS).text
-    report = build_report()
+    report = evaluate_score()
     assert report["area"]["low"] > 0.5 and report["length"]["value"] == 0 and report["state"] == "worthless"
 
 
 def test_a_score_of_chance_is_worth_nothing():
     add_many(good_score=0.5, bad_score=0.5)
-    report = build_report()
+    report = evaluate_score()
     assert report["area"]["low"] < 0.5 < report["area"]["high"] and report["state"] == "worthless"
 
 
@@ -94,7 +95,7 @@ def test_only_verdicts_of_people_on_their_own_count(as_reviewer):
     add_verdict(6, bulk="b1")
     add_verdict(7, output="Another reply.")
     add_verdict(8, quality_score=None, unknown=ALL_BITS)
-    report = build_report()
+    report = evaluate_score()
     assert (report["judged"], report["verdicts"]) == (4, 1)
     assert report["left_out"] == {"waiting": 0, "bulk": 1, "edited": 1, "unscored": 1}
     assert "judged with many others at once" in as_reviewer.get(ADDRESS).text
@@ -103,23 +104,23 @@ def test_only_verdicts_of_people_on_their_own_count(as_reviewer):
 def test_nothing_is_computed_on_turns_that_were_not_checked_since_somebody_opted_out(ada):
     add_verdict(1)
     configuration.put("collector.optedOutSenders", ["bob"])
-    report = build_report()
+    report = evaluate_score()
     assert (report["verdicts"], report["left_out"]["waiting"], report["scripts"]) == (0, 1, [])
     SignalPosition.objects.create(agent_id="ada", session_id="", position="", rules=1, consent=job.read_consent())
-    assert build_report()["verdicts"] == 1
+    assert evaluate_score()["verdicts"] == 1
 
 
 def test_an_unknown_answer_is_no_answer():
     add_verdict(1, yes=CUT)
     add_verdict(2, "rejected", unknown=CUT)
-    cut = next(row for row in build_report()["signals"] if row["name"] == "cut_off")
+    cut = next(row for row in evaluate_score()["signals"] if row["name"] == "cut_off")
     assert (cut["known"], cut["yes"]["count"], cut["yes"]["hits"]) == (1, 1, 0)
 
 
 def test_parts_and_scripts_are_groups():
     add_verdict(1, gate_label="correct", guardian_label="corrected")
     add_verdict(2, "rejected", gate_label="incorrect", reply="文件有七行。")
-    report = build_report()
+    report = evaluate_score()
     parts = {part["name"]: (part["verdicts"], part["approved"]) for part in report["parts"]}
     assert parts == {"turn": (2, 1), "decision": (2, 1), "write": (1, 0)}
     assert {script["name"]: script["approved"] for script in report["scripts"]} == {"latin": 1, "han": 0}
@@ -154,5 +155,9 @@ def test_a_state_is_what_its_numbers_say(cases, weight):
 def test_samples_are_not_changed():
     add_verdict(1)
     before = DatasetSample.objects.values().get()
-    build_report()
+    evaluate_score()
     assert DatasetSample.objects.values().get() == before
+
+
+def test_every_script_has_a_word():
+    assert SCRIPT_WORDS.keys() == {*languages.SCRIPTS, "none"}

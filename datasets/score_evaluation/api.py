@@ -10,7 +10,7 @@ from openclaw_web.endpoints.schemas import Schema
 from openclaw_web.pages.roles import needs
 
 from ..quality.api import QualityQuery
-from . import report
+from . import evaluation
 
 
 class AreaOut(Schema):
@@ -73,11 +73,11 @@ class QualityReportOut(MeasuredOut):
     scripts: list[GroupOut] = Field(description="verdicts on turns by the script of the reply")
 
 
-router = Operations("datasets_quality_report_api", tags=["samples"])
+router = Operations("datasets_score_evaluation_api", tags=["samples"])
 
 
 @router.get("/datasets/quality/report", QualityReportOut)
 @needs("viewer")
 def dataset_quality_report(request, filters: Query[QualityQuery]):
     """The quality score against verdicts of people: area under the ROC curve, calibration, signals, baselines."""
-    return report.build_report(filters.agent)
+    return evaluation.evaluate_score(filters.agent)

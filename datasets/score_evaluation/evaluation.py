@@ -22,6 +22,7 @@ LONGEST = 20_000  # characters of a reply; longer ones count as that long
 LEAST_VERDICTS, LEAST_OF_CLASS = 200, 30
 BUCKETS = 10
 NOT_ENOUGH, WORTHLESS, USEFUL = "not_enough", "worthless", "useful"
+NO_SCRIPT = "none"
 TURN, DECISION, WRITE = "turn", "decision", "write"
 # Why a verdict does not count: the answers of its turn are not those of today's consent; given to many samples at once,
 # perhaps by their score; on words that a person wrote; on a turn without a score.
@@ -43,7 +44,7 @@ class Case(NamedTuple):
     known: int
 
 
-def build_report(agent_id: str = "") -> dict[str, Any]:
+def evaluate_score(agent_id: str = "") -> dict[str, Any]:
     """The figures of the newest judged samples, of an agent or all; JSON-able."""
     left_out: Counter[str] = Counter()
     cases: dict[str, list[Case]] = {TURN: [], DECISION: [], WRITE: []}
@@ -140,7 +141,7 @@ def _list_verdicts(row):
 def _build_case(row, is_good):
     reply = row["reply"] or ""
     scripts = count_scripts(reply).most_common(1)
-    script = scripts[0][0] if scripts and scripts[0][1] else "none"
+    script = scripts[0][0] if scripts and scripts[0][1] else NO_SCRIPT
     known = 0 if row["unknown"] is None else ~row["unknown"]
     return Case(is_good, row["quality_score"], len(reply), script, row["yes"] or 0, known)
 

@@ -6,29 +6,29 @@ from openclaw_web.pages.html import render_page
 from openclaw_web.pages.roles import needs
 
 from ..quality.all_signals import BY_NAME
-from . import report
-from .words import LEFT_OUT_WORDS, PART_WORDS, STATE_WORDS
+from . import evaluation
+from .words import LEFT_OUT_WORDS, PART_WORDS, SCRIPT_WORDS, STATE_WORDS
 
-TEMPLATE = "datasets/quality_report.html"
+TEMPLATE = "datasets/score_evaluation.html"
 
 
 @require_safe
 @needs("viewer")
-def quality_report(request):
+def score_evaluation(request):
     """Show how well the quality score tells what people approve from what they reject."""
-    figures = report.build_report(request.GET.get("agent", ""))
+    figures = evaluation.evaluate_score(request.GET.get("agent", ""))
     context = {
         "report": figures,
-        "most": report.MOST,
-        "least": report.LEAST_VERDICTS,
-        "least_of_class": report.LEAST_OF_CLASS,
+        "most": evaluation.MOST,
+        "least": evaluation.LEAST_VERDICTS,
+        "least_of_class": evaluation.LEAST_OF_CLASS,
         "state_words": STATE_WORDS,
         "parts": [(PART_WORDS[part["name"]], part) for part in figures["parts"]],
-        "scripts": [(script["name"], script) for script in figures["scripts"]],
+        "scripts": [(SCRIPT_WORDS[script["name"]], script) for script in figures["scripts"]],
         "left_out": [(LEFT_OUT_WORDS[reason], count) for reason, count in figures["left_out"].items() if count],
         "questions": {name: signal.question for name, signal in BY_NAME.items()},
     }
     return render_page(request, TEMPLATE, context)
 
 
-quality_report.takes_agent = True  # its address has the filter `agent`, as that of a list
+score_evaluation.takes_agent = True  # its address has the filter `agent`, as that of a list

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datasets.quality_report.auc import estimate_area
+from datasets.score_evaluation.auc import estimate_area
 
 NUMBERS = st.lists(st.sampled_from([0.0, 0.2, 0.25, 0.6, 0.9, 1.0]) | st.floats(0, 1), min_size=2, max_size=40)
 
