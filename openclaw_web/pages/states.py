@@ -49,7 +49,7 @@ _WORDS = (
     (_("Undone"), PLAIN, ("undone",)),
     (_("Rolled back"), INFO, ("rolled_back",)),
     (_("Replaced"), PLAIN, ("overtaken", "replaced")),
-    (_("Decided"), OK, ("decided",)),
+    (_("Decided"), OK, ("decided", "adjudicated")),
     (_("Sent"), INFO, ("sent",)),
     (_("Answered"), OK, ("answered",)),
     (_("Planned"), PLAIN, ("planned",)),
@@ -77,7 +77,6 @@ _WORDS = (
     (_("Needs review"), WARN, ("needs_review",)),
     (_("Approved automatically"), OK, ("auto_approved",)),
     (_("Conflict"), WARN, ("conflict",)),
-    (_("Decided"), OK, ("adjudicated",)),
     # People, what lets them in, and what is switched on.
     (_("Active"), OK, ("active",)),
     (_("Locked"), WARN, ("locked",)),

@@ -84,7 +84,6 @@ def test_the_configuration_of_the_spec_is_taken_word_for_word(import_text):
         ),
         "llm.baseURL",
         *("datasetCollection.privacyFiltering.enabled", "datasetCollection.qualityScoring.enabled"),
-        *(f"datasetCollection.qualityScoring.weights.{name}" for name in WEIGHTS),
         *("storage.sqlite.busyTimeoutMs", "storage.sqlite.cacheSizePages", "storage.sqlite.mmapSizeMB"),
     }
     assert all(entry["reason"].endswith(".") for entry in receipt["ignored"])
