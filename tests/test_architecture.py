@@ -227,7 +227,13 @@ def keep_line_breaks(match):
     return " " + "\n" * match.group().count("\n")
 
 
+# Pages of this site have its policy; this template is a file to keep, with a policy of its own and nothing to load.
+KEPT_FILES = {"operations/session_file.html"}
+
+
 def find_inline_code(path):
+    if str(path.relative_to(ROOT / "templates")) in KEPT_FILES:
+        return
     text = re.sub(r"\{#.*?#\}", keep_line_breaks, path.read_text(), flags=re.DOTALL)
     for pattern, fault in INLINE:
         for line, _ in lines_matching(text, pattern):

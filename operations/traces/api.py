@@ -3,6 +3,7 @@
 from typing import Any, Literal
 
 from django.http import Http404
+from django.utils.translation import gettext as _
 from ninja import Status
 from pydantic import Field
 
@@ -61,7 +62,7 @@ def trace_detail(request, trace_id: str):
     """One export of sessions: its job, and what was written."""
     job, receipt = trace_job.find_job(trace_id), trace_job.read_receipt(trace_id)
     if job is None and not receipt:
-        raise Http404
+        raise Http404(_("There is no export of sessions %(id)s.") % {"id": trace_id[:100]})
     return {"trace_id": trace_id, "job": job, "receipt": receipt}
 
 

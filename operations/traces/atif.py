@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from .session_trace import AGENT, TOOL, USER, SessionTrace, TraceMessage
+from .canonical import AGENT, TOOL, USER, SessionTrace, TraceMessage
 
 VERSION = "ATIF-v1.7"
 SOURCES = {USER: "user", AGENT: "agent"}  # all others are the system

@@ -29,10 +29,10 @@ from openclaw_web.lists.paging import read_batches
 from openclaw_web.lists.segments import ALL
 
 from .atif import write_trajectory
+from .canonical import SessionTrace
 from .html_file import write_page
-from .hub_sessions import write_lines
+from .hub_file import write_lines
 from .scout import TooLarge, write_table
-from .session_trace import SessionTrace
 
 RECEIPT = "receipt.json"
 LISTED = 200  # sessions that are named for each reason
@@ -194,7 +194,7 @@ class _Writer:
         return reason
 
     def build_receipt(self):
-        """What was written, and what stays out."""
+        """The receipt: what was written, and what stays out."""
         return {
             "request": asdict(self.request),
             **{name: self.counts[name] for name in ("sessions", "messages", "sub_agents")},

@@ -10,7 +10,7 @@ from datasets.json_texts import dump_json
 from ledger.markup import markdown
 
 from .atif import format_time
-from .session_trace import AGENT, USER, SessionTrace, TraceMessage
+from .canonical import AGENT, USER, SessionTrace, TraceMessage
 
 TEMPLATE = "operations/session_file.html"
 LONGEST_MARKDOWN = 50_000  # characters; a longer text is shown as it is

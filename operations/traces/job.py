@@ -74,7 +74,7 @@ def describe(receipt: dict[str, Any]) -> str:
 def get_folder(trace_id: str) -> Path:
     """The folder of an export's files. Raises Http404 for what is no id."""
     if not TRACE_ID.fullmatch(trace_id):
-        raise Http404
+        raise Http404(_("There is no export of sessions %(id)s.") % {"id": trace_id[:100]})
     return Path(settings.HOME_DIR) / "traces" / trace_id
 
 
@@ -99,7 +99,7 @@ def build_download(trace_id: str, *, by: str, is_admin: bool) -> HttpResponse:
     """
     receipt = read_receipt(trace_id)
     if not receipt:
-        raise Http404
+        raise Http404(_("The files of this export are not written yet, or were removed after a week."))
     if TraceRequest(**receipt["request"]).is_for_admins and not is_admin:
         audit.record(by, "download_refused", object_type="trace", object_id=trace_id)
         raise FlaggedArtifact(

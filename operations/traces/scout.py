@@ -8,7 +8,7 @@ from typing import Any
 from datasets.markers import cut_before_marker
 
 from .atif import build_metrics, format_time
-from .session_trace import AGENT, TOOL, SessionTrace, TraceMessage
+from .canonical import AGENT, TOOL, SessionTrace, TraceMessage
 
 MOST_BYTES = 64 * 1024 * 1024  # of the messages of a session, which one cell has
 LONGEST_ERROR = 500  # characters of a failed result that are its error

@@ -33,7 +33,7 @@ async def list_transcripts(folder):
 
 
 def read(folder):
-    """What `scout db validate` says, the transcripts, and the results of a scan."""
+    """The answer of `scout db validate`, the transcripts, and the results of a scan."""
     scout = Path(sys.executable).parent / "scout"
     checked = subprocess.run([scout, "db", "validate", folder], capture_output=True, text=True, check=False)
     counts = asyncio.run(list_transcripts(folder))

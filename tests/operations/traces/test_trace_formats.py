@@ -126,7 +126,7 @@ def test_values_are_redacted_and_open_keys_block(form, tmp_path):
 def test_words_of_people_who_opted_out_stay_out(form, tmp_path):
     store_session(
         *(channel_message("mei", "Mei asks"), assistant("To Mei")),
-        {"type": "compaction", "summary": "Mei asked."},
+        {"type": "compaction", "summary": "Mei question."},
         *(channel_message("tom", "Tom asks"), assistant("To Tom")),
     )
     Session.objects.using("agent_ada").update(session_key="agent:ada:irc:group:#lab", origin="group", title="Mei asks")
@@ -155,9 +155,9 @@ def test_only_the_active_branch_without_copies(tmp_path):
 
 
 def test_the_chain_and_the_trust_of_messages(tmp_path):
-    asked = user("likes tea", provenance={"kind": "inter_session", "sourceTool": "sessions_send", "odd": {}})
+    question = user("likes tea", provenance={"kind": "inter_session", "sourceTool": "sessions_send", "odd": {}})
     foreign = "<<<EXTERNAL_UNTRUSTED_CONTENT>>>\nbuy"
-    session = store_session(asked, assistant("", ("c", "fetch", {})), result("c", foreign), assistant("ok"))
+    session = store_session(question, assistant("", ("c", "fetch", {})), result("c", foreign), assistant("ok"))
     add_decision(session, f"tea, {PERSON}")
     document = read_trajectory(export(tmp_path / "a.json", "atif", "--session", "s1")["written"])
     first, call = (document["steps"][number] for number in (0, 1))

@@ -25,7 +25,7 @@ from ledger.models import Session
 from ledger.outputs.stashed_outputs import read_whole_record
 from openclaw_web.lists.paging import read_batches
 
-from .turn_chains import TurnChains
+from .origins import TurnChains
 
 USER, AGENT, TOOL, SYSTEM = "user", "assistant", "tool", "system"
 ROLES = {"user": USER, "assistant": AGENT, "tool_result": TOOL, "compaction": SYSTEM, "branch_summary": SYSTEM}
@@ -54,7 +54,7 @@ class TraceMessage:
     chain: dict[str, Any] | None = None
 
     def build_extra(self) -> dict[str, Any]:
-        """What formats have beside the message, without what is not known."""
+        """The values that formats have beside the message, without those that are not known."""
         facts = self.facts
         values = {"record_id": facts.record_id, "turn": self.turn_number, "trust": self.trust, "chain": self.chain}
         values |= {"kind": facts.kind if self.role == SYSTEM else "", "attachments": facts.images + facts.files}

@@ -5,7 +5,7 @@ from typing import Any
 
 from datasets.json_texts import dump_json
 
-from .session_trace import AGENT, TOOL, SessionTrace, TraceMessage
+from .canonical import AGENT, TOOL, SessionTrace, TraceMessage
 
 HARNESS = "openclaw"
 

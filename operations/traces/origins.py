@@ -1,4 +1,4 @@
-"""What came of the turns of a session: decisions, writes and verdicts, read for many turns at once."""
+"""The outcomes of the turns of a session: decisions, writes and verdicts, read for many turns at once."""
 
 from collections import defaultdict
 from typing import Any
