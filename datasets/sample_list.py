@@ -5,6 +5,8 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from django import forms
+from django.db.models import Case, Q, When
+from django.db.models.lookups import Exact
 from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
@@ -110,7 +112,11 @@ def fits(user, *, sort=SampleFilters.DEFAULT, **criteria) -> Listing:
     conditions = build_terms(criteria, COLUMNS, moment="created_at")
     order = get_order_columns(SampleFilters.ORDERS, sort)
     listing = filters.listing(leave_out_hidden(DatasetSample.objects.all(), user), conditions, order=order)
-    return listing.narrow(build_signal_condition(criteria["signal"])) if criteria.get("signal") else listing
+    if not criteria.get("signal"):
+        return listing
+    condition = listing.narrow(build_signal_condition(criteria["signal"])).condition
+    # As one term: SQLite takes each further term for a sign of few rows, and sorts them.
+    return replace(listing, condition=Q(Exact(Case(When(condition, then=1), default=0), 1)))
 
 
 def build_rows(samples: list[dict[str, Any]], filters: Filters) -> list[dict[str, Any]]:
