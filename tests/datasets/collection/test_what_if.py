@@ -22,6 +22,9 @@ def test_other_thresholds(as_admin):
     assert "Review → Approve" in page
     assert "noUserObjection: Unknown → off" in page
     assert not DatasetSample.objects.exists()
+    whole = text(as_admin.get("/collection/what-if/", LOOSE))
+    assert "csrfmiddlewaretoken" not in whole[whole.index('hx-get="/collection/what-if/"') : whole.index('id="sides"')]
+    assert 'name="minQualityScore" value="0.0"' in whole[whole.index("/collection/what-if/save/") :]
 
 
 def test_a_saved_version(as_admin):
