@@ -92,7 +92,7 @@ def test_a_list_of_any_length_costs_the_same(case, as_reviewer, django_assert_ma
         for number in (1, 2, 3)[: len(numbers)]:
             case.judge(name=f"{case.name[0]}{number}")
         reasons = case.kind.part == "gate"
-        with django_assert_max_num_queries(5 + reasons):  # session, user, agent, samples, last action
+        with django_assert_max_num_queries(6 + reasons):  # session, user, agent, samples, review queues, last action
             get_places(as_reviewer, case, *numbers)
 
 

@@ -199,5 +199,5 @@ def test_the_number_of_queries_does_not_grow(as_reviewer, ada, django_assert_max
         make_samples(ada, f"s{count}", [1], by="root")
         sample = DatasetSample.objects.get(session_id=f"s{count}")
         as_reviewer.get(f"/review/?sample={sample.id}")
-        with django_assert_max_num_queries(18), django_assert_max_num_queries(6, using="agent_ada"):
+        with django_assert_max_num_queries(20), django_assert_max_num_queries(6, using="agent_ada"):
             as_reviewer.get(f"/review/?sample={sample.id}")
