@@ -41,7 +41,7 @@ def apply_caps(caps: Caps, features: Any, groups: Any, is_kept: bytearray) -> by
     counts = {OVER_TWINS: Counter[int](), OVER_SESSION: Counter[int](), OVER_TOOL: Counter[str]()}
     for place in range(len(roots)) if caps == NO_CAPS else features.rank_places():
         root = roots[place]
-        if not is_kept[place] and not (caps.twins and groups.set_of(place) == groups.set_of(root)):
+        if not is_kept[place] and not (caps.twins and groups.are_together(place, root)):
             reasons[place] = DUPLICATE
             continue
         keys = {

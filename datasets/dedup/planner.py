@@ -147,6 +147,10 @@ class _GroupBase:
         """The side of a sample's session, or NO_SIDE."""
         return self.sides[self.sessions[place]]
 
+    def are_together(self, place: int, other: int) -> bool:
+        """Whether the sessions of two samples are on one side, whichever it will be."""
+        return self.set_of(place) == self.set_of(other) or self.side_of(place) == self.side_of(other) != NO_SIDE
+
     def settle_sides(self) -> None:
         """Put each set without a side on the side that most of its samples would join; of equals the first."""
         votes = Counter[tuple[int, int]]()
