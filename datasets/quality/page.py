@@ -10,6 +10,7 @@ from agents import databases
 from ledger.models import Session
 from openclaw_web.sqlite.json_columns import decode
 
+from ..model_scores.scoring import find_scores
 from ..models import DatasetSample, TurnSignals
 from . import job, scores
 from .all_signals import SIGNALS, find_answers
@@ -53,6 +54,7 @@ def build_signal_context(sample: DatasetSample) -> dict[str, Any] | None:
         "rows": rows,
         "score": sample.quality_score,
         "factors": [(FACTOR_WORDS[name], factors.get(name), weights[name]) for name in FACTORS],
+        "model": find_scores([sample.id]).get(sample.id),
         "has_yes": bool(row.yes),
         "unknown": sum(entry["state"] in (State.UNKNOWN, State.NOT_YET) for entry in rows),
     }

@@ -56,6 +56,11 @@ class SignalReportOut(Schema):
     area: AreaOut | None = Field(description="of yes against rejection; null: not enough")
 
 
+class ModelOut(Schema):
+    verdicts: int = Field(description="verdicts on turns that a language model has scored")
+    area: AreaOut | None = Field(description="of the model's newest score; null: not enough")
+
+
 class LeftOutOut(Schema):
     waiting: int = Field(description="people have opted out since the turn was checked")
     bulk: int = Field(description="judged with many others at once")
@@ -67,6 +72,7 @@ class QualityReportOut(MeasuredOut):
     judged: int = Field(description="samples that a person approved or rejected, at most the newest 10,000")
     is_cut: bool = Field(description="whether there may be more")
     left_out: LeftOutOut
+    model: ModelOut
     scores: list[CalibrationOut] = Field(description="verdicts on turns by score")
     signals: list[SignalReportOut]
     parts: list[GroupOut] = Field(description="verdicts on turns, on decisions of memory_gate, and on writes")

@@ -11,7 +11,7 @@ from gate.statistics.verdict_summary import VerdictCount
 from ledger import consent
 
 from ..decision_samples.list_columns import build_reply_text
-from ..models import DatasetSample, SampleLabel, SignalPosition, TurnSignals
+from ..models import DatasetSample, SampleLabel, ScoreCall, SignalPosition, TurnSignals
 from ..quality import job
 from ..quality.all_signals import SIGNALS
 from ..quality.languages import count_scripts
@@ -29,7 +29,7 @@ TURN, DECISION, WRITE = "turn", "decision", "write"
 WAITING, BULK, EDITED, UNSCORED = LEFT_OUT = ("waiting", "bulk", "edited", "unscored")
 COLUMNS = (
     *("agent_id", "sample_type", "annotation_status", "gate_label", "guardian_label", "output", "quality_score"),
-    *("is_bulk", "reply", "yes", "unknown"),
+    *("is_bulk", "reply", "yes", "unknown", "model_score"),
 )
 
 
@@ -42,6 +42,7 @@ class Case(NamedTuple):
     script: str
     yes: int
     known: int
+    model_score: float | None = None
 
 
 def evaluate_score(agent_id: str = "") -> dict[str, Any]:
@@ -64,6 +65,7 @@ def evaluate_score(agent_id: str = "") -> dict[str, Any]:
         "is_cut": judged[MOST:].exists(),
         "left_out": {reason: left_out[reason] for reason in LEFT_OUT},
         **measure(turns),
+        "model": _measure_model(turns),
         "scores": _calibrate(turns),
         "signals": [_measure_signal(signal, turns) for signal in SIGNALS],
         "parts": [{"name": part, **measure(cases[part])} for part in cases],
@@ -88,7 +90,7 @@ def measure(cases: Sequence[Case]) -> dict[str, Any]:
     return measured
 
 
-def is_enough(sides: Sequence[Sequence[Case]]) -> bool:
+def is_enough(sides: Sequence[Sequence[Any]]) -> bool:
     """Whether there are verdicts enough, and enough of either kind, to measure anything."""
     return sum(map(len, sides)) >= LEAST_VERDICTS and min(map(len, sides)) >= LEAST_OF_CLASS
 
@@ -102,11 +104,15 @@ def _select_judged(agent_id):
 def _read_rows(judged) -> Iterator[dict[str, Any]]:
     """The newest samples that a person judged, as dictionaries of COLUMNS and `is_current`."""
     answers = TurnSignals.objects.filter(agent_id=OuterRef("agent_id"), turn_id=OuterRef("turn_id"))
+    scored = ScoreCall.objects.filter(sample_id=OuterRef("pk"), outcome=ScoreCall.Outcome.SCORED).order_by(
+        "-created_at"
+    )
     bulk = SampleLabel.objects.filter(id=OuterRef("label_id"), bulk_id__isnull=False)
     newest = DatasetSample.objects.filter(id__in=judged.values("id")[:MOST])
     rows = newest.filter(label_id__isnull=False, annotated_by__isnull=False).annotate(
         is_bulk=Exists(bulk),
         reply=Substr(build_reply_text(), 1, LONGEST),
+        model_score=Subquery(scored.values("score")[:1]),
         **{name: Subquery(answers.values(name)) for name in ("yes", "unknown")},
     )
     # While nobody has opted out, all words may be used; later those of agents that were asked with today's list.
@@ -143,7 +149,7 @@ def _build_case(row, is_good):
     scripts = count_scripts(reply).most_common(1)
     script = scripts[0][0] if scripts and scripts[0][1] else NO_SCRIPT
     known = 0 if row["unknown"] is None else ~row["unknown"]
-    return Case(is_good, row["quality_score"], len(reply), script, row["yes"] or 0, known)
+    return Case(is_good, row["quality_score"], len(reply), script, row["yes"] or 0, known, row["model_score"])
 
 
 def _split(cases):
@@ -175,6 +181,15 @@ def _measure_signal(signal, cases):
         "rejected": len(sides[1]),
         "yes": _count_to_json(VerdictCount(approved + rejected, rejected)),
         "area": _area_to_json(estimate_area(sides[1], sides[0])) if is_enough(sides) else None,
+    }
+
+
+def _measure_model(cases):
+    """The newest scores of a language model on the turns that have one; it never sees a verdict."""
+    sides = [[case.model_score for case in side if case.model_score is not None] for side in _split(cases)]
+    return {
+        "verdicts": sum(map(len, sides)),
+        "area": _area_to_json(estimate_area(*sides)) if is_enough(sides) else None,
     }
 
 

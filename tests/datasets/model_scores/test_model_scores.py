@@ -108,6 +108,17 @@ def test_the_page_plans_and_starts_a_run(as_operator, endpoint, samples):
     assert "1 sample scored." in as_operator.get(PAGE).text
 
 
+def test_the_score_stands_beside_its_sample_and_its_verdicts(as_admin, endpoint, samples):
+    score("--yes")
+    jobs.run_now("signals", {}, by="otto")
+    page = as_admin.get(f"/samples/{samples[0].id}/").text
+    assert "Model small: 0.90" in page and "It answers the question." in page
+    as_admin.post(f"/samples/{samples[0].id}/label/", {"status": "approved"})
+    report = as_admin.get("/api/v1/datasets/quality/report").json()
+    assert report["model"] == {"verdicts": 1, "area": None}
+    assert "AUC of the model" in as_admin.get("/datasets/statistics/quality/").text
+
+
 def test_the_api_plans_and_starts_a_run(as_operator, endpoint, samples):
     assert as_operator.get(API).json()["samples"] == 2
     answer = as_operator.post(API, {"limit": 2}, content_type="application/json")
