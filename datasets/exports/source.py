@@ -99,7 +99,8 @@ BY_TRAIT = (
     (UNRECEIVED, UNRECEIVED, UNRECEIVED),
     (CHANGED, CHANGED, CHANGED),
 )
-TAINTED, CHANGED_SINCE = "tainted", "changed_since_release"
+TAINTED, CHANGED_SINCE, OPTED_OUT = "tainted", "changed_since_release", "opted_out"
+TURNS = 500  # whose senders are looked up together
 TURNLESS_TYPES = (*GATE_TYPES, *WRITE.types)  # a decision has its window, and a write its file
 OF_NO_TURN = Q(turn_number=None, sample_type__in=TURNLESS_TYPES)
 RESTING = Q(turn_traits__contains=TOOLS)  # samples whose reply is known to rest on tools
@@ -146,7 +147,9 @@ class Source:
                 groups[reason] = {"count": count, "samples": list(ids[:LISTED])}
         for reason, samples in self._list_skipped():
             if samples:
-                groups[reason] = {"count": len(samples), "samples": sorted(samples)[:LISTED]}
+                group = groups.setdefault(reason, {"count": 0, "samples": []})
+                group["count"] += len(samples)
+                group["samples"] = [*group["samples"], *sorted(samples)][:LISTED]
         return groups
 
     def _count_by_reason(self) -> dict[str, int]:
@@ -178,6 +181,23 @@ class Source:
         if ROLLED_BACK in self.options.include:
             return frozenset()
         return find_rolled_back_samples(self.chosen, self.list_agents())
+
+    @cached_property
+    def withheld(self) -> frozenset[str]:
+        """The ids of the chosen samples whose turn may not be used today; none while nobody has opted out.
+
+        A turn that is not stored any more is one of them: nobody can tell whose words its sample has.
+        """
+        ids = set[str]()
+        for agent_id in self.list_agents() if consent.read_opted_out() else ():
+            db, last = databases.find_alias(agent_id), ""
+            rows = self.chosen.filter(agent_id=agent_id, turn_id__isnull=False).order_by("id")
+            while batch := list(rows.filter(id__gt=last).values_list("id", "turn_id")[:TURNS]):
+                turn_ids = {turn_id for _id, turn_id in batch}
+                keys = consent.find_withheld_keys(db, turn_ids) if db else turn_ids
+                ids.update(sample_id for sample_id, turn_id in batch if turn_id in keys)
+                last = batch[-1][0]
+        return frozenset(ids)
 
     def is_scored(self) -> bool:
         """Whether any sample of these types and this agent has a quality score."""
@@ -244,7 +264,7 @@ class Source:
             yield "no_score", Q(quality_score=None)
             yield "low_quality", Q(quality_score__lt=self.options.min_quality)
         if set(TURNLESS_TYPES) & set(self.options.sample_types) and consent.read_opted_out():
-            yield "opted_out", OF_NO_TURN
+            yield OPTED_OUT, OF_NO_TURN
         yield "no_turn", Q(turn_number=None) & ~OF_NO_TURN
 
     def _read_rows(self, agent_id) -> Iterator[Row]:
@@ -254,13 +274,15 @@ class Source:
 
     def _list_skipped(self):
         """The samples that no column leaves out, by reason; each under its first one."""
-        yield ROLLED_BACK, self.rolled_back
-        yield CONTAMINATED, self.contaminated - self.rolled_back
+        yield OPTED_OUT, self.withheld
+        yield ROLLED_BACK, self.rolled_back - self.withheld
+        yield CONTAMINATED, self.contaminated - self.rolled_back - self.withheld
         yield CHANGED_SINCE, self.changed
 
     def _skip(self, batches, columns) -> Iterator[list[PlainRow]]:
         """The batches without the samples that no column of theirs leaves out."""
-        sample, skipped = columns.index("id"), self.rolled_back | self.contaminated | self.changed
+        skipped = self.withheld | self.rolled_back | self.contaminated | self.changed
+        sample = columns.index("id")
         for batch in batches:
             yield [row for row in batch if row[sample] not in skipped] if skipped else batch
 

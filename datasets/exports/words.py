@@ -162,7 +162,7 @@ EXCLUSIONS = {
     "low_quality": gettext_lazy("Below the minimum quality"),
     "no_score": gettext_lazy("Without a quality score, while a minimum is set"),
     "no_turn": gettext_lazy("Not about a turn"),
-    "opted_out": gettext_lazy("Decision or write without a turn, while somebody is opted out"),
+    "opted_out": gettext_lazy("Of somebody who opted out, or of no known turn while somebody is opted out"),
     "not_a_turn": gettext_lazy("Of a type without user text and reply"),
     NO_DECISION: gettext_lazy("Without a memory_gate decision"),
     DECISION_INCORRECT: gettext_lazy("With a wrong memory_gate decision that nobody corrected"),

@@ -20,7 +20,7 @@ def test_other_thresholds(as_admin):
     page = text(as_admin.get("/collection/what-if/", LOOSE, headers={"HX-Request": "true"}))
     assert "<html" not in page
     assert "Review → Approve" in page
-    assert "noUserObjection: Unknown → off" in page
+    assert "noUserObjection: Not known → off" in page
     assert not DatasetSample.objects.exists()
     whole = text(as_admin.get("/collection/what-if/", LOOSE))
     assert "csrfmiddlewaretoken" not in whole[whole.index('hx-get="/collection/what-if/"') : whole.index('id="sides"')]

@@ -154,6 +154,7 @@ def test_an_open_key_leaves_the_text_out_and_personal_data_is_redacted(main):
 
 def test_files_of_somebody_who_opted_out_are_not_used(main):
     store(main, "SOUL.md", "Bob said this.\n", 1)
+    Session.objects.using(main.db).filter(id=ONE).update(session_key="agent:main:main")  # of one person, who is not bob
     configuration.put("collector.optedOutSenders", ["bob"])
     systems, counts = read_systems()
     assert set(systems) <= {""} and "rebuilt" not in counts
