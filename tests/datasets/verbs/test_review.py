@@ -29,11 +29,12 @@ def review(monkeypatch, user, keys):
     return run_verb("review", "Replies", "--as", user)
 
 
-def test_it_works(monkeypatch, queue):
-    status, out, errors = review(
+def test_it_works(monkeypatch, capsys, queue):
+    status, out, _error = review(
         monkeypatch, "ann", "a\nu\nr\ns\nn\nq\n"
     )  # the first is approved, undone, rejected; s2 skipped
     assert (status, out) == (0, "Judged: 3. Waiting for you: 0.\n")
+    errors = capsys.readouterr().err
     assert "> Please check the nightly import." in errors and "turn 1 of ada (New)" in errors
     rows = SampleLabel.objects.filter(undoes=None).order_by("id").values_list("sample_id", "status", "labelled_by")
     assert list(rows) == [("s1", "approved", "ann"), ("s1", "rejected", "ann"), ("s3", "needs_review", "ann")]
