@@ -134,7 +134,6 @@ def _build_gate_sample(agent, candidate):
 
 def _find_right_output(evidence):
     """The decision that would have been right, and why."""
-    """The decision that the gate should have made, and why."""
     correction, write = evidence.correction, evidence.write
     if evidence.is_corrected and correction.corrected_status == "written":
         fact = correction.corrected_candidate_fact or correction.original_candidate_fact or ""

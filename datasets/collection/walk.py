@@ -93,7 +93,6 @@ def _read_by_id(agent, turn_ids: Iterable[str]) -> Iterator[list]:
 
 def read_state(agent: Agent) -> dict[str, Any]:
     """The position to note of an agent once a run has covered everything stored now."""
-    """The note about an agent once everything stored now was looked at."""
     models = {RECORDS: TranscriptEvent} | {name: model for name, (model, _path) in EVIDENCE.items()}
     places = {
         name: model.objects.using(agent.db).annotate(place=RowId()).aggregate(last=Max("place"))["last"] or 0

@@ -76,7 +76,7 @@ ROOMS = (
         _("Conversations"),
         "chat-bubble-left-right",
         (
-            (Page("ledger:session_list", _("Sessions"), below=("/checkpoints/",)),),
+            (Page("ledger:session_list", _("Sessions"), below=("/checkpoints/", "/traces/")),),
             (Page("ledger:turn_list", _("Turns")),),
             (Page("ledger:event_list", _("Transcript records")),),
             (Page("ledger:error_list", pgettext_lazy("entry of the menu", "Errors")),),

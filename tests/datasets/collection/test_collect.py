@@ -27,6 +27,7 @@ from tests.datasets.collection.collecting import (
     store_written,
 )
 from tests.datasets.conversations import agent, store_session, store_turns, user
+from tests.datasets.exports.export_helpers import build_export, excluded_counts, read_rows
 from tests.datasets.kinds.gates import store_decision
 from tests.factories import SampleFactory
 from tests.guardian.corrections.correction_rows import create_correction
@@ -348,6 +349,20 @@ def test_nothing_is_collected_while_it_is_off(ada):
     configuration.put("datasetCollection.enabled", False)
     with pytest.raises(Refused):
         collect()
+
+
+def test_who_opts_out_between_collecting_and_the_export_is_in_no_file(ada):
+    store_session([user("u1", "My secret", sender="alice"), agent("a1", "Fine")])
+    store_session([user("u1", "A question", sender="bert"), agent("a1", "Fine")], session_id="s2")
+    save(turns=True)
+    assert collect() == {"sample": 2}
+    for sample in DatasetSample.objects.all():
+        verdicts.label_sample(sample.id, "approved", by="ann")
+    configuration.put("collector.optedOutSenders", ["alice"])
+    export = build_export("openai")
+    assert "My secret" not in str(read_rows(export)) and "A question" in str(read_rows(export))
+    assert excluded_counts(export) == {"opted_out": 1}
+    assert collect() == {"opted_out": 1, "already": 1}
 
 
 def test_who_opts_out_later_is_counted_as_opted_out(ada):
