@@ -68,6 +68,7 @@ VALUES = {
     "model": "claude-opus-4-5",
     "object_id": "nowhere",
     "origin": "direct",
+    "outcome": "sample",
     "prompt": "v0",
     "q": "nowhere",
     "reason": "not_json",
@@ -90,7 +91,7 @@ IDS = {
     "scope": "global",
     "job_id": "x",
     "name": "MEMORY.md",
-    "run_id": "x",
+    "run_id": "1",
     "replay_id": "00000001",
 }
 # Filters of the API that cannot be combined with others: they are tested in an address of their own.

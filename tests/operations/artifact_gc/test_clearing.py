@@ -47,9 +47,7 @@ NOT_LOOKED_THROUGH = {
     "site_spans", "users",
     "notifications",  # words of this site
     "newest_sessions", "newest_writes", "problems",  # beginnings of texts in agents' tables
-    "sample_signatures", "benchmarks", "turn_signals", "signal_positions", "turn_outcomes",  # numbers
-    "spot_checks", "approval_stops",  # numbers, hashes and ids
-    "collection_strategies", "collection_runs", "sample_evidence",  # switches, numbers and ids
+    "sample_signatures", "benchmarks", "turn_signals", "signal_positions",  # numbers
     "findings", "finding_scans",  # places and hashes
     "remediations", "remediation_steps",  # names of things, and words of this site
 }  # fmt: skip
