@@ -33,7 +33,7 @@ class StrategyIn(Body):
     changes: dict[str, bool | int | float] = Field(description="switches and thresholds by name", max_length=40)
 
 
-class RunOut(table_schema(CollectionRun)):
+class CollectionRunOut(table_schema(CollectionRun)):
     id: int
     strategy: str = Field(description="name and version")
     options: dict[str, Any]
@@ -65,7 +65,7 @@ class TurnQuery(PageQuery):
     outcome: str = Field(description="a name of `reasons`, `sample` or `candidate`")
 
 
-class TurnOut(table_schema(TurnOutcome)):
+class CollectedTurnOut(table_schema(TurnOutcome)):
     outcome: str
     answers: dict[str, str] = Field(description="yes, no or unknown by criterion; empty where none was asked")
 
@@ -95,7 +95,7 @@ def strategy_save(request, body: StrategyIn):
     return Status(201, strategies.save_version(body.changes, by=request.user.username, name=body.name))
 
 
-@router.get("/collection/runs", Page[RunOut], 409)
+@router.get("/collection/runs", Page[CollectionRunOut], 409)
 @needs("viewer")
 def run_list(request, filters: Query[PageQuery]):
     """All runs, newest first."""
@@ -112,14 +112,14 @@ def run_start(request, body: RunIn):
     return Status(202, {"run": run.id, "job": started})
 
 
-@router.get("/collection/runs/{run_id}", RunOut, 404)
+@router.get("/collection/runs/{run_id}", CollectionRunOut, 404)
 @needs("viewer")
 def run_detail(request, run_id: int):
     """One run with its funnel."""
     return _run_to_json(get_object_or_404(CollectionRun.objects.select_related("strategy"), id=run_id))
 
 
-@router.get("/collection/runs/{run_id}/turns", Page[TurnOut], 404, 409)
+@router.get("/collection/runs/{run_id}/turns", Page[CollectedTurnOut], 404, 409)
 @needs("viewer")
 def run_turns(request, run_id: int, filters: Query[TurnQuery]):
     """The turns of a run with one outcome, except those that a later run looked at."""
@@ -137,7 +137,7 @@ def what_if_count(request, body: WhatIfIn):
 
 
 def _run_to_json(run):
-    columns = {name: getattr(run, name) for name in RunOut.model_fields if hasattr(run, name)}
+    columns = {name: getattr(run, name) for name in CollectionRunOut.model_fields if hasattr(run, name)}
     return {**columns, "strategy": str(run.strategy), **runs.build_funnel(run.counts)}
 
 

@@ -80,7 +80,7 @@ def perform(run: CollectionRun, progress: Any) -> CollectionRun:
             for turns in collection.read_batches(outside):
                 collection.look_at(turns)
                 done += len(turns)
-                progress.update(done, None, _("Looking at turns of %(agent)s") % {"agent": agent.agent_id})
+                progress.update(done, None, _("Checking turns of %(agent)s") % {"agent": agent.agent_id})
             collection.end()
         if not run.is_dry:
             checks.stop_if_due()

@@ -98,8 +98,8 @@ class SampleForm(forms.Form):
         help_text=_("Samples that say the same, or nearly. None is on both sides of the split."),
     )
     min_quality = ShareField(label=_("Minimum quality"), required=False)
-    max_per_session = CapField("max_per_session", _("The best stay. Empty = no limit."))
-    max_per_tool = CapField("max_per_tool", _("Samples of turns that called it. The best stay. Empty = no limit."))
+    max_per_session = CapField("max_per_session", _("The best remain. Empty = no limit."))
+    max_per_tool = CapField("max_per_tool", _("Samples of turns that called it. The best remain. Empty = no limit."))
     max_per_twins = CapField("max_per_twins", _("In place of the choice of duplicates. Empty = as chosen there."))
     benchmark = forms.ChoiceField(
         label=_("Without the samples in a benchmark"),

@@ -78,13 +78,13 @@ class AdjudicationIn(Body):
         return self
 
 
-class ConflictOut(Schema):
+class QueueConflictOut(Schema):
     sample_id: str
     verdicts: list[dict[str, Any]] = Field(description="without names")
 
 
 class ConflictsOut(Schema):
-    conflicts: list[ConflictOut] = Field(description="the first 100")
+    conflicts: list[QueueConflictOut] = Field(description="the first 100")
 
 
 class DecidedOut(Schema):
@@ -93,7 +93,7 @@ class DecidedOut(Schema):
     label_id: str
 
 
-class GroupOut(Schema):
+class AgreementGroupOut(Schema):
     part: str
     week: str | None = Field(description="its Monday; null: of all weeks")
     pair: list[str] | None = Field(description="user names; null: of everybody")
@@ -112,7 +112,7 @@ class GoldOut(Schema):
 class AgreementOut(Schema):
     queue: str
     enough: int = Field(description="items that a measure needs")
-    groups: list[GroupOut]
+    groups: list[AgreementGroupOut]
     gold: list[GoldOut] = Field(description="answers on items with a known verdict")
 
 

@@ -39,7 +39,7 @@ class MeasuredOut(Schema):
     length: AreaOut | None = Field(description="of the length of the reply alone; below 0.5: shorter ones are approved")
 
 
-class GroupOut(MeasuredOut):
+class ScoreGroupOut(MeasuredOut):
     name: str
 
 
@@ -56,12 +56,12 @@ class SignalReportOut(Schema):
     area: AreaOut | None = Field(description="of yes against rejection; null: not enough")
 
 
-class ModelOut(Schema):
+class ModelAreaOut(Schema):
     verdicts: int = Field(description="verdicts on turns that a language model has scored")
     area: AreaOut | None = Field(description="of the model's newest score; null: not enough")
 
 
-class LeftOutOut(Schema):
+class UncountedOut(Schema):
     waiting: int = Field(description="people have opted out since the turn was checked")
     bulk: int = Field(description="judged with many others at once")
     edited: int = Field(description="the verdict is on a reply that a person wrote")
@@ -71,12 +71,12 @@ class LeftOutOut(Schema):
 class QualityReportOut(MeasuredOut):
     judged: int = Field(description="samples that a person approved or rejected, at most the newest 10,000")
     is_cut: bool = Field(description="whether there may be more")
-    left_out: LeftOutOut
-    model: ModelOut
+    left_out: UncountedOut
+    model: ModelAreaOut
     scores: list[CalibrationOut] = Field(description="verdicts on turns by score")
     signals: list[SignalReportOut]
-    parts: list[GroupOut] = Field(description="verdicts on turns, on decisions of memory_gate, and on writes")
-    scripts: list[GroupOut] = Field(description="verdicts on turns by the script of the reply")
+    parts: list[ScoreGroupOut] = Field(description="verdicts on turns, on decisions of memory_gate, and on writes")
+    scripts: list[ScoreGroupOut] = Field(description="verdicts on turns by the script of the reply")
 
 
 router = Operations("datasets_score_evaluation_api", tags=["samples"])

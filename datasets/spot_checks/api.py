@@ -16,7 +16,7 @@ class ApprovalOut(Schema):
     wrong: int = Field(description="checks on which people decided otherwise")
     waiting: int = Field(description="checks without a decision of a person")
     error: float | None = Field(description="share of wrong ones, 0 to 1; null: no check is judged")
-    interval: tuple[float, float] | None = Field(description="95% score interval (Wilson) of the error")
+    interval: list[float] | None = Field(description="95% score interval (Wilson) of the error")
     limit: float = Field(description="of the error, 0 to 1: the setting review.approvalErrorPercent")
     stopped: str = Field(description="why rules approve nothing: wrong, uncertain or waiting; empty: they may")
 

@@ -52,7 +52,7 @@ class CollectVerb:
 class WhatIfVerb:
     """The verb `what-if`."""
 
-    HELP = gettext_lazy("Count what other switches and thresholds would do with the turns that runs looked at.")
+    HELP = gettext_lazy("Count what other switches and thresholds would do with the turns that runs checked.")
     EXAMPLES = (
         "reflection dataset what-if --set minQualityScore=0.6 --set noUserObjection=false",
         "reflection dataset what-if --set turns=true --save default",

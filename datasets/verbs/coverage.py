@@ -43,7 +43,7 @@ def run(name, number, task, sample_filter, **options):
 def _format_report(report):
     words = {"samples": f"{report['samples']:,}", "turns": f"{report['turns']:,}"}
     words |= {"first": report["first_day"] or "–", "last": report["last_day"] or "–"}
-    yield _("%(samples)s samples beside %(turns)s turns from %(first)s to %(last)s (UTC)") % words
+    yield _("Samples: %(samples)s. Turns: %(turns)s, from %(first)s to %(last)s (UTC)") % words
     if report["is_estimated"]:
         yield _("Shares are estimated from some thousand samples and turns.")
     for dimension, buckets in groupby(report["buckets"], key=itemgetter("dimension")):

@@ -124,7 +124,7 @@ def _format_report(report):
         subject = " · ".join(group["pair"]) if group["pair"] else group["week"] or _("All")
         yield f"{PART_NAMES[group['part']]}, {glyphs.to_one_line(subject)}: n = {group['n']:,}"
         if group["n"] < report["enough"]:
-            yield "  " + _("Not enough: %(count)s items are needed.") % {"count": report["enough"]}
+            yield "  " + _("Not enough. Items needed: %(count)s.") % {"count": report["enough"]}
         for name, value in group["measures"].items():
             if value:
                 span = "" if value["low"] is None else f" ({value['low']:.2f} – {value['high']:.2f})"

@@ -37,6 +37,7 @@ VERBS = {
     N_("Data"): {
         "collect": "Import an OpenClaw folder. Running the command again imports only what is new.",
         "export": "Write approved samples to training files.",
+        "trace": "Export whole sessions for other programs.",
         "reflection": "Show and record decisions, writes and samples of the Reflection plugin.",
         "verify_export": "Compare the files of exports with what was written.",
         "checkpoint": "Create and show checkpoints: what a compaction removed from the model's context.",

@@ -350,7 +350,7 @@ COLLECTION = {
         _("Collect samples by a strategy"), _("Off = nobody can collect; samples are created one by one only.")
     ),
     "datasetCollection.autoCollect": switch(False).with_words(
-        _("Collect after each import"), _("Looks at turns that are new or have grown. Off = only on request.")
+        _("Collect after each import"), _("Checks turns that are new or have grown. Off = only on request.")
     ),
     "datasetCollection.positiveCriteria.wasWritten": switch(True).with_words(
         _("Right: written"), _("A decision counts as right only if write_guardian wrote its fact.")

@@ -177,7 +177,7 @@ def test_the_command_says_the_same_as_the_api(as_stranger, traffic):
     report = read_receipt("coverage", "--next", 5)["coverage"]
     assert report == as_stranger.get(API, {"next": 5}).json()
     status, out, _error = run_verb("coverage", "--sample-filter", "agent:ada", "--next", 1)
-    assert status == 0 and "4 samples beside 7 turns from 2026-01-05 to 2026-01-05 (UTC)" in out
+    assert status == 0 and "Samples: 4. Turns: 7, from 2026-01-05 to 2026-01-05 (UTC)" in out
     assert "x-chinese-0-1  " in out or "x-chinese-1-1  " in out
     assert "A good row costs $0.75" in out
     assert "There is no dataset named nothing" in read_refusal("coverage", "nothing")

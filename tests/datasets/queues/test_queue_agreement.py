@@ -15,7 +15,7 @@ def test_it_works(people, queue):
         judge(people[name], queue, "s1", "approved")
     page = people["olga"].get(f"/review/queues/{queue.id}/agreement/")
     assert page.status_code == 200
-    assert "All 1 Not enough: 20 items are needed." in read_text(page) and "ann · bea 1" in read_text(page)
+    assert "All 1 Not enough. Items needed: 20." in read_text(page) and "ann · bea 1" in read_text(page)
     assert people["ann"].get(f"/review/queues/{queue.id}/agreement/").status_code == 403
 
 

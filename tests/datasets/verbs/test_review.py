@@ -41,7 +41,7 @@ def test_it_works(monkeypatch, capsys, queue):
     review(monkeypatch, "bea", "r\n")  # its end quits
     assert QueueItem.objects.get(sample_id="s1").state == "done"
     _status, out, _errors = run_verb("agreement", "Replies")
-    assert "Status, All: n = 1\n  Not enough: 20 items are needed." in out
+    assert "Status, All: n = 1\n  Not enough. Items needed: 20." in out
 
 
 def test_a_terminal_sends_single_keys(monkeypatch, queue):

@@ -101,7 +101,10 @@ OTHERS = {
     "writes unmatched": ("on", lambda row: row["turn_id"] is None),
 }
 # Filters that need other rows: the tests of their lists cover them.
-ELSEWHERE = {"artifacts each", "findings agent", "turns branches", "turns counted", "turns tool", "samples judged"}
+ELSEWHERE = {
+    *("artifacts each", "findings agent", "turns branches", "turns counted", "turns tool", "samples judged"),
+    "samples signal",
+}
 # Names of filters in the API that are neither the filter's name nor `<name>_id`.
 IN_API = {"episodes type": "types", "events kind": "types"}
 # Spellings of filters that the API accepted before its lists took their filters from the pages.

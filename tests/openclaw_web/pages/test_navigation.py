@@ -47,7 +47,15 @@ ROOMS = {
     },
     "Training": {
         "Queue": ("/review/", {"Queues": "/review/queues/"}),
-        "Samples": ("/samples/", {"Statistics": "/datasets/statistics/"}),
+        "Samples": (
+            "/samples/",
+            {
+                "Statistics": "/datasets/statistics/",
+                "Collecting": "/collection/",
+                "What if": "/collection/what-if/",
+                "Quality report": "/datasets/statistics/quality/",
+            },
+        ),
         "Datasets": ("/datasets/", {"Benchmarks": "/benchmarks/"}),
         "Exports": ("/exports/", {}),
         "Findings": ("/findings/", {}),
