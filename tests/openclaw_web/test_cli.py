@@ -71,7 +71,8 @@ RECEIPTS = {
     "settings": {"settings", "dry_run", "ignored", "ignored_count"},
     "sign_in_link": {"name", "link"},
     "trace": {
-        "request", "sessions", "messages", "sub_agents", "files", "more_files", "left_out", "withheld", "redaction", "written",
+        "request", "sessions", "messages", "sub_agents", "files", "more_files", "left_out", "withheld", "redaction",
+        "written",
     },
     "turn_context": {"turn_id", "session_id", "turn_number", "is_kept", "left_out", "items", "model_prompt"},
     "verify_export": {"exports", "export_id", "name", "is_intact", "message", "files", "state", "reason"},
