@@ -81,6 +81,8 @@ def _check_values(values):
 def find_in_force(name: str = DEFAULT) -> CollectionStrategy:
     """The version in force, perhaps not stored yet. Raises Refused for a name without versions."""
     last = CollectionStrategy.objects.filter(name=name).order_by("-version").first()
+    if last is not None:
+        last.criteria = INITIAL | last.criteria  # nothing is missing, also where the row is damaged
     if name != DEFAULT:
         if last is None:
             raise Refused(_("There is no strategy “%(name)s”.") % {"name": name[:100]})

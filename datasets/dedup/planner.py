@@ -86,8 +86,8 @@ def build_split_plan(
     `batches` are rows of features.COLUMNS in the order of their places. `duplicates`: ONE keeps one of those that are
     similar; KEEP keeps all, and puts their sessions on the same side. Sessions with one id share a side, whichever
     agents have them. `shares` are those of the sides, together 1. `folder` needs space for 768 bytes a sample. `fixed`:
-    sessions that have a side keep it, and no two sides have similar samples. `caps` leave out more; a cap on duplicates
-    replaces the choice of `duplicates`.
+    sessions that have a side keep it, and no two sides have similar samples. `caps` leave out more; with a cap on
+    duplicates, `duplicates` has no effect.
     """
     numbers = SignatureFile(folder)
     try:

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('datasets', '0012_50a74d86'),
+        ('datasets', '0012_f2066cb5'),
     ]
 
     operations = [

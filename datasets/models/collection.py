@@ -11,7 +11,7 @@ from .samples import DatasetSample
 
 
 class CollectionStrategy(models.Model):
-    """One version of a strategy; triggers refuse every change. The last version of a name is in force."""
+    """One version of a strategy; triggers refuse every change. The newest of a name is in force."""
 
     id = models.BigAutoField(primary_key=True)
     name = OperatorText(shown="api")

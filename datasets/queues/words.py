@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 from ..models import QueueItem
 
 REASON_WORDS = {
-    QueueItem.Reason.CONFLICT: _("Earlier verdicts differ"),
+    QueueItem.Reason.CONFLICT: _("Verdicts differ"),
     QueueItem.Reason.SCORE: _("Low or middle score"),
     QueueItem.Reason.RARE: _("Rare type"),
     QueueItem.Reason.TWINS: _("Others have the same words"),

@@ -14,7 +14,7 @@ from .. import reasons
 from . import failures, files, statements
 
 # Migrations with the triggers of the global file.
-BESIDE_TABLES = ("people.migrations._sql", "datasets.migrations._sql")
+BESIDE_TABLES = ("people.migrations._sql", "datasets.migrations._sql", "datasets.migrations._collection_sql")
 TRIGGER = re.compile(r"CREATE TRIGGER (\w+)")
 LARGEST_NUMBER = 2**62  # of a row: half of what SQLite can count to
 

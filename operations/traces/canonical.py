@@ -12,7 +12,6 @@ from typing import Any
 from django.conf import settings
 
 from agents.models import Agent
-from automation import spawn_tree
 from datasets.exports.source import PlainRows
 from datasets.json_texts import clean_value, dump_json
 from datasets.markers import TokenNumbers
@@ -74,7 +73,7 @@ class SessionTrace:
     session: Session
     redactor: Redactor
     numbers: TokenNumbers = field(default_factory=TokenNumbers)
-    tree: spawn_tree.Node | None = None
+    tree: Any = None  # the node of automation.spawn_tree that is exported as a sub-agent
     counts: Counter[str] = field(default_factory=Counter)
     messages: int = 0
 
@@ -115,6 +114,8 @@ class SessionTrace:
         """
         if "automation" in settings.DISABLED:
             return []
+        from automation import spawn_tree  # imports pydantic, which pages of the site do without
+
         root = self.tree or spawn_tree.read_tree(self.agent, self.session.id).root
         return list(self._list_children(root, {(self.agent.agent_id, self.session.id)}))
 

@@ -112,7 +112,7 @@ def test_the_metadata_are_those_of_the_project(built):
         metadata = Parser().parsestr(archive.read(place).decode())
         points = archive.read(place.replace("METADATA", "entry_points.txt")).decode()
     assert (metadata["Name"], metadata["Version"]) == ("openclaw-web", VERSION)
-    assert (metadata["Requires-Python"], metadata["Provides-Extra"]) == (">=3.11", "parquet")
+    assert (metadata["Requires-Python"], metadata.get_all("Provides-Extra")) == (">=3.11", ["mcp", "parquet"])
     assert metadata.get_payload().startswith("# OpenClaw Web\n")
     assert points == "[console_scripts]\nopenclaw-web = openclaw_web.commands.cli:main\n"
 

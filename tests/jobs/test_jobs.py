@@ -246,7 +246,9 @@ def test_a_pipe_gets_a_plain_line_now_and_then():
 # Kinds
 
 
-PARAMS = '{"export_id": "x", "agent": "main", "replay": "x", "handover": "x", "remediation": "x", "trace": "x"}'
+PARAMS = (
+    '{"export_id": "x", "agent": "main", "replay": "x", "handover": "x", "remediation": "x", "trace": "x", "run": 1}'
+)
 
 
 @pytest.mark.parametrize("kind", OURS)

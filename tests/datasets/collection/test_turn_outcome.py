@@ -16,7 +16,7 @@ def turns(own_home, ada):
 
 def test_why_a_turn_is_no_sample(as_stranger, ada):
     address = "/agents/ada/sessions/s1/turns/{}/outcome/"
-    assert "No run has looked at this turn yet" in text(as_stranger.get(address.format(1)))
+    assert "No run has checked this turn yet" in text(as_stranger.get(address.format(1)))
     collect()
     assert "No criterion fits" in text(as_stranger.get(address.format(1)))
     page = text(as_stranger.get(address.format(2)))

@@ -15,7 +15,7 @@ def test_it_works(people, queue):
         judge(people[name], queue, "s1", status)
     address = f"/review/queues/{queue.id}/"
     page = people["ann"].get(address)
-    assert "For you 2 Open 2 Done 0 Conflict 1 Decided 0" in read_text(page)
+    assert "For you 2 Open 2 Finished 0 Conflict 1 Decided 0" in read_text(page)
     assert "Decide conflicts" not in read_text(page) and "Change the queue" not in read_text(page)
     assert "Decide conflicts" in read_text(people["dee"].get(address))
     assert "Change the queue" in read_text(people["olga"].get(address))

@@ -24,12 +24,6 @@ services.register("ada")
 content = json.dumps({{"type": "annotated_turn", "userMessage": "Q", "agentReply": "A"}})
 for n in range({items}):
     DatasetSample.objects.create(id=f"s{{n:03}}", sample_type="annotated_turn", agent_id="ada", session_id="s",
-        turn_number=n, created_at=n,
-        content=json.dumps({{"type": "annotated_turn", "userMessage": "Q", "agentReply": "A"}}))
-queue = queue_store.create_queue("Storm", by="x", reviewers={reviewers})
-users = [accounts.add_user(f"p{{n}}", "labeller")[0] for n in range({people})]
-made = [tokens.make_token(user, name="x", role="labeller")[1] for user in users]
-print(json.dumps([queue.id, made]).replace(" ", ""))
         turn_number=n, created_at=n, content=content)
 queue = queue_store.create_queue("Storm", by="x", reviewers={reviewers})
 users = [accounts.add_user(f"p{{n}}", "labeller")[0] for n in range({people})]

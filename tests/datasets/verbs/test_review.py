@@ -35,7 +35,7 @@ def test_it_works(monkeypatch, capsys, queue):
     )  # the first is approved, undone, rejected; s2 skipped
     assert (status, out) == (0, "Judged: 3. Waiting for you: 0.\n")
     errors = capsys.readouterr().err
-    assert "> Please check the nightly import." in errors and "turn 1 of ada (New)" in errors
+    assert "> Please check the nightly import." in errors and "turn 1 of ada (No other reason)" in errors
     rows = SampleLabel.objects.filter(undoes=None).order_by("id").values_list("sample_id", "status", "labelled_by")
     assert list(rows) == [("s1", "approved", "ann"), ("s1", "rejected", "ann"), ("s3", "needs_review", "ann")]
     review(monkeypatch, "bea", "r\n")  # its end quits

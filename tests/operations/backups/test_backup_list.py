@@ -142,7 +142,7 @@ def test_the_api(as_admin):
 class TestSchedule:
     def test_everything_is_off_by_default(self, as_admin):
         assert automatic_tasks.start_due() == [] and not JobRun.objects.exists()
-        assert as_admin.get(PAGE).content.decode().count(">off<") == 9
+        assert as_admin.get(PAGE).content.decode().count(">off<") == 10
 
     def test_a_task_runs_when_it_is_due_and_the_page_tells_of_it(self, as_admin, later):
         configuration.put("schedule.backupHours", 24)
