@@ -84,12 +84,9 @@ class CheckState:
 
 def read_state() -> CheckState:
     """Count the checks since rules were last allowed to approve, by what people said."""
-    newest = ApprovalStop.objects.order_by("-id").first()
-    since = newest.resumed_at if newest and newest.resumed_at else newest.stopped_at if newest else 0
-    stop = newest if newest and newest.resumed_at is None else None
-    checks = SpotCheck.objects.order_by("-chosen_at", "sample_id")
-    if newest and newest.resumed_at is not None:
-        checks = checks.filter(chosen_at__gt=since)
+    stop = ApprovalStop.objects.filter(resumed_at=None).order_by("-id").first()
+    since = ApprovalStop.objects.aggregate(at=Max("resumed_at"))["at"] or 0
+    checks = SpotCheck.objects.filter(chosen_at__gt=since).order_by("-chosen_at", "sample_id")
     right = wrong = waiting = confirmed_at = 0
     for batch in in_batches(checks[:MOST_READ], BATCH):
         samples = DatasetSample.objects.only("annotation_status", "annotated_at", "label_id", *SHAPE)
