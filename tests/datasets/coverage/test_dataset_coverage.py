@@ -124,7 +124,7 @@ def test_above_a_number_of_samples_the_command_computes_prices(as_stranger, traf
     for module in ("views", "words"):
         monkeypatch.setattr(f"datasets.coverage.{module}.MOST_PRICED", 3)
     assert as_stranger.get(API).json()["price"] is None
-    assert "the command" in as_stranger.get(PAGE).text
+    assert "The command" in as_stranger.get(PAGE).text
     assert read_receipt("coverage")["coverage"]["price"]["samples"] == 4
 
 

@@ -11,6 +11,7 @@ from datasets.kinds.kind import VERDICTS
 from datasets.kinds.review_requests import describe_problems, queue_decisions
 from datasets.models import DatasetSample
 from datasets.services import make_samples
+from ledger.models import Session
 from openclaw_web.errors import Refused
 from people.configuration import setting_values as configuration
 from tests.datasets.decision_samples.test_gate_exports import judge_decision, turns  # noqa: F401 - a fixture
@@ -136,6 +137,7 @@ class TestExports:
     def test_while_somebody_is_opted_out_it_is_left_out(self, ada, decision):
         store_decision("placed", turn="s1:u1")
         judge_decision(ada, "d1"), judge_decision(ada, "placed")
+        Session.objects.using(ada.db).filter(id="s1").update(session_key="agent:ada:main")  # of one person, not 42
         configuration.put("collector.optedOutSenders", ["42"])
         export = build_export(task="gate")
         assert excluded_counts(export)["opted_out"] == 1

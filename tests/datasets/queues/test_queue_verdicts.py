@@ -269,7 +269,7 @@ def test_skipped_items_are_left_to_others_and_the_order_is_a_choice(people, queu
     QueueItem.objects.filter(sample_id="s3").update(value=9_000, reason="conflict")
     place = f"?review_queue={queue.id}"
     page = people["ann"].get(f"/review/{place}")
-    assert find_shown_sample(page) == "s3" and "Comes now because: Earlier verdicts differ" in read_text(page)
+    assert find_shown_sample(page) == "s3" and "Comes now because: Verdicts differ" in read_text(page)
     assert find_shown_sample(people["bea"].get(f"/review/{place}&order=newest")) == "s1"
     page = people["ann"].post(f"/review/skip/{place}", {"sample": "s3"}, follow=True)
     assert find_shown_sample(page) == "s1"
