@@ -22,7 +22,7 @@ from .models import DatasetSample, SampleExchange
 
 RULE = 1
 KINDS = ("user", "assistant", "tool_result")
-COLUMNS = ("seq", "turn_number", "kind", "event_json", "full_zstd", "trim_json", "created_at")
+COLUMNS = ("seq", "kind", "event_json", "full_zstd", "trim_json", "created_at")
 LARGEST = 8_000_000  # bytes of a turn's records; a larger turn has no exchange
 MOST_RECORDS = 2_000  # of one turn
 BATCH = 20  # samples whose records are in memory
@@ -49,15 +49,15 @@ def store_exchanges(samples: Iterable[DatasetSample]) -> int:
     A sample whose turn is not on the active branch, or is too large, gets an empty exchange, so that no later run tries
     again.
     """
-    groups: dict[tuple[str, str], list[DatasetSample]] = defaultdict(list)
+    groups: dict[str, list[DatasetSample]] = defaultdict(list)
     for sample in samples:
         if sample.turn_number is not None:
-            groups[sample.agent_id, sample.session_id].append(sample)
+            groups[sample.agent_id].append(sample)
     count = 0
-    for (agent_id, session_id), group in groups.items():
+    for agent_id, group in groups.items():
         if db := databases.find_alias(agent_id):
             for batch in in_batches(group, BATCH):
-                count += _store_batch(db, session_id, batch)
+                count += _store_batch(db, batch)
     return count
 
 
@@ -87,9 +87,9 @@ def read_session_exchanges(agent_id: str, session_id: str) -> Iterator[tuple[int
         yield number, records
 
 
-def _store_batch(db, session_id, samples):
-    rows = _read_turns(db, session_id, [sample.turn_number for sample in samples])
-    exchanges = [_build_exchange(sample, rows.get(sample.turn_number, [])) for sample in samples]
+def _store_batch(db, samples):
+    rows = _read_turns(db, samples)
+    exchanges = [_build_exchange(sample, rows[sample.session_id, sample.turn_number]) for sample in samples]
     if exchanges:
         with write_queue.global_transaction():
             stored = set(
@@ -120,23 +120,28 @@ def _build_exchange(sample, rows):
 
 
 def _build_record(row):
-    seq, _turn, kind, event_json, full_zstd, trim_json, created_at = row
+    seq, kind, event_json, full_zstd, trim_json, created_at = row
     record, problem = stashed_outputs.read_whole_record(event_json, full_zstd, trim_json)
     secrets = sorted({kind for note in parse_stashed(trim_json) for kind in note.secrets})
     return [seq, kind, created_at, record, secrets, problem]
 
 
 def _measure_row(row):
-    return len(row[3] or "") + len(row[4] or b"") + len(row[5] or "")
+    return len(row[2] or "") + len(row[3] or b"") + len(row[4] or "")
 
 
-def _read_turns(db, session_id, numbers):
-    """The rows of the records of these turns on the active branch, by turn number."""
+def _read_turns(db, samples):
+    """The rows of the records of these samples' turns on the active branch, by session and turn number."""
+    rows: dict[tuple[str, int], list[Row]] = {(sample.session_id, sample.turn_number): [] for sample in samples}
     events = TranscriptEvent.objects.using(db).filter(
-        session_id=session_id, turn_number__in=set(numbers), is_active=True, kind__in=KINDS
+        session_id__in={session_id for session_id, _number in rows},
+        turn_number__in={number for _session_id, number in rows},
+        is_active=True,
+        kind__in=KINDS,
     )
-    rows: dict[int, list[Row]] = defaultdict(list)
-    for row in events.order_by("seq").values_list(*COLUMNS).iterator(chunk_size=200):
-        if len(rows[row[1]]) <= MOST_RECORDS:
-            rows[row[1]].append(row)
+    columns = ("session_id", "turn_number", *COLUMNS)
+    for session_id, number, *row in events.order_by("session_id", "seq").values_list(*columns).iterator(chunk_size=200):
+        found = rows.get((session_id, number))
+        if found is not None and len(found) <= MOST_RECORDS:
+            found.append(tuple(row))
     return rows

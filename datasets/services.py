@@ -1,7 +1,7 @@
 """Creates samples from turns. Verdicts on them are in `verdicts`, `bulk` and `undo`."""
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
 from django.db import transaction
@@ -29,6 +29,7 @@ from .kinds import sample_store
 from .kinds import turn as turns
 from .kinds.sample_store import CREATED, CreationResult
 from .models import DatasetSample
+from .quality import scores
 from .words import EXCLUDED_WORDS
 
 MOST_TURNS = 500
@@ -64,7 +65,6 @@ def make_samples(
     chosen: Mapping[str, MemoryGateDecision] = NONE_CHOSEN,
     status: str = DatasetSample.Status.PENDING,
     include_excluded: bool | None = None,
-    strategy: str = sample_store.BY_HAND,
 ) -> CreationResult:
     """Create an `annotated_turn` sample for each of these turns, or for a whole session.
 
@@ -78,15 +78,42 @@ def make_samples(
     result = CreationResult(CREATED, TURNS_SKIPPED, TURNS_LEFT_OUT)
     is_all = turn_numbers is not None if include_excluded is None else include_excluded
     numbers = _choose_turns(agent, session_id, turn_numbers, result, is_all=is_all)
-    now = clock.now_ms()
-    for start in range(0, len(numbers), BATCH):
-        # A millisecond apart and counting down: lists show the newest first, and so keep the conversation's order.
-        moments = {number: now - start - index for index, number in enumerate(numbers[start : start + BATCH])}
-        _make_batch(agent, session_id, moments, result, chosen, status, strategy, is_all=is_all)
-    if sample_privacy.count_waiting():
-        jobs.start(sample_privacy.CHECK, {}, by=by)
+    stored = ConversationTurn.objects.using(agent.db).filter(session_id=session_id, turn_number__in=numbers)
+    ids = dict(stored.values_list("turn_number", "id"))
+    for number in numbers:
+        if number not in ids:
+            result.skip(number, _("There is no such turn."))
+    turn_ids = [ids[number] for number in numbers if number in ids]
+    make_of_turns(agent, turn_ids, result, by=by, chosen=chosen, status=status, is_all=is_all)
     log.info("%s made %d samples of session %s of %s", by, len(result.made), session_id, agent.agent_id)
     return result
+
+
+def make_of_turns(
+    agent: Agent,
+    turn_ids: Sequence[str],
+    result: CreationResult,
+    *,
+    by: str,
+    chosen: Mapping[str, MemoryGateDecision] = NONE_CHOSEN,
+    status: str = DatasetSample.Status.PENDING,
+    strategy: str = sample_store.BY_HAND,
+    is_all: bool = False,
+) -> set[str]:
+    """Do as `make_samples` for turns of any sessions of an agent, and return the ids of those that exports leave out.
+
+    With `is_all` these are included.
+    """
+    now, excluded = clock.now_ms(), set()
+    for start in range(0, len(turn_ids), BATCH):
+        stored = ConversationTurn.objects.using(agent.db).in_bulk(turn_ids[start : start + BATCH])
+        batch = [stored[name] for name in turn_ids[start : start + BATCH] if name in stored]
+        # A millisecond apart and counting down: lists show the newest first, and so keep the conversation's order.
+        moments = {turn.id: now - start - index for index, turn in enumerate(batch)}
+        excluded |= _make_batch(agent, batch, moments, result, chosen, status, strategy, is_all=is_all)
+    if sample_privacy.count_waiting():
+        jobs.start(sample_privacy.CHECK, {}, by=by)
+    return excluded
 
 
 def _choose_turns(agent, session_id, turn_numbers, result, *, is_all):
@@ -119,37 +146,38 @@ def _choose_turns(agent, session_id, turn_numbers, result, *, is_all):
     return numbers[:MOST_TURNS]
 
 
-def _make_batch(agent, session_id, moments, result, chosen, status, strategy, *, is_all):
-    """Store the contexts in the agent's file, then the samples of these turns.
+def _make_batch(agent, batch, moments, result, chosen, status, strategy, *, is_all):
+    """Store the contexts in the agent's file, then the samples of these turns; return the ids of those left out.
 
     If the process crashes between the two, the next call completes it.
     """
-    stored_turns = ConversationTurn.objects.using(agent.db).filter(session_id=session_id, turn_number__in=list(moments))
-    by_number = {turn.turn_number: turn for turn in stored_turns}
-    exchanges = turns.read_exchanges(agent.db, list(by_number.values()))
-    usable = []
-    for number in moments:
-        if number not in by_number:
-            result.skip(number, _("There is no such turn."))
-        elif not is_all and (reason := exchanges[by_number[number].id].exclusion):
+    exchanges = turns.read_exchanges(agent.db, batch)
+    usable, excluded = [], set()
+    for turn in batch:
+        if not is_all and (reason := exchanges[turn.id].exclusion):
             result.excluded[reason] += 1
-        elif problem := exchanges[by_number[number].id].problem:
-            result.skip(number, problem)
+            excluded.add(turn.id)
+        elif problem := exchanges[turn.id].problem:
+            result.skip(turn.turn_number, problem)
         else:
-            usable.append(by_number[number])
+            usable.append(turn)
+    if not usable:
+        return excluded
     gate = {**turns.find_decisions(agent.db, usable), **chosen}
     contexts = consent.filter_messages(agent.db, _store_contexts(agent, usable))
     rows = []
     for turn in usable:
         subject = turns.TurnSubject(turn, exchanges[turn.id], contexts.get(turn.id, []), gate.get(turn.id))
         row = sample_store.build_sample(turns.TURN, agent, turn.id, subject, status=status, is_checked=False)
-        row.created_at, row.collection_strategy = moments[turn.turn_number], strategy
+        row.created_at, row.collection_strategy = moments[turn.id], strategy
         rows.append(row)
+    scores.set_columns(rows)
     result.room = sample_privacy.set_columns(rows, result.room)
     # A job computes the signatures of those that it has to search first.
     new_signatures = {row.id: signatures.build_from_sample(row) for row in rows if row.privacy_checked is not None}
     _add_to_stored_turns(agent, rows, new_signatures, result)
     store_exchanges(rows)
+    return excluded
 
 
 def _store_contexts(agent, turns):

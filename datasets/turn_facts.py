@@ -104,21 +104,21 @@ def find_traits(user: Facts, reply: Facts, *, rests_on_tools: bool, answer_state
 def find_resting_on_tools(db: str, turns: Collection[ConversationTurn]) -> set[str]:
     """The ids of the turns in which a tool answered before the reply.
 
-    All turns are of one session; results count on the branch of the turn.
+    Results count on the branch of the turn.
     """
-    by_number = {turn.turn_number: turn for turn in turns if turn.agent_message_id}
-    if not by_number:
-        return set()
-    session_id = next(iter(turns)).session_id
-    events = TranscriptEvent.objects.using(db).filter(session_id=session_id)
-    ids = {turn.agent_message_id for turn in by_number.values()}
-    replies = dict(events.filter(event_id__in=ids).values_list("event_id", "seq"))
-    results = events.filter(kind=TranscriptEvent.Kind.TOOL_RESULT, turn_number__in=by_number)
-    return {
-        turn.id
-        for number, seq, is_active in results.values_list("turn_number", "seq", "is_active")
-        if (turn := by_number[number]) and seq < replies.get(turn.agent_message_id, 0) and is_active >= turn.is_active
-    }
+    answered = {(turn.session_id, turn.turn_number): turn for turn in turns if turn.agent_message_id}
+    events = TranscriptEvent.objects.using(db).filter(session_id__in={session_id for session_id, _number in answered})
+    ids = {turn.agent_message_id for turn in answered.values()}
+    replies = {row[:2]: row[2] for row in events.filter(event_id__in=ids).values_list("session_id", "event_id", "seq")}
+    results = events.filter(
+        kind=TranscriptEvent.Kind.TOOL_RESULT, turn_number__in={number for _session_id, number in answered}
+    )
+    resting = set()
+    for *place, seq, is_active in results.values_list("session_id", "turn_number", "seq", "is_active"):
+        turn = answered.get(tuple(place))
+        if turn and is_active >= turn.is_active and seq < replies.get((turn.session_id, turn.agent_message_id), 0):
+            resting.add(turn.id)
+    return resting
 
 
 def read_columns(db: str, turn: ConversationTurn) -> dict[str, Any]:

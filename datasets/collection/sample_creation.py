@@ -6,6 +6,7 @@ Samples that people judged, or created by hand, are never changed.
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, transaction
@@ -25,6 +26,7 @@ from ..kinds import sample_store
 from ..kinds import turn as turns
 from ..kinds import write as writes
 from ..models import DatasetSample, SampleClaim, SampleSignature, TurnOutcome
+from ..quality import scores
 from ..review import parts
 from ..review.parts import PartVerdict
 from ..sample_texts import GATE_TYPES
@@ -73,28 +75,20 @@ def is_by_rule(sample: DatasetSample) -> bool:
 
 def create_samples(agent: Agent, candidates: list[Candidate], *, by: str) -> None:
     """Create the samples of these candidates, and set their outcomes."""
-    by_session: dict[tuple[str, str], list[Candidate]] = defaultdict(list)
+    by_status: dict[str, dict[str, Candidate]] = defaultdict(dict)
     for candidate in candidates:
         if candidate.place.sample_type == Type.ANNOTATED_TURN:
-            by_session[candidate.evidence.session_id, candidate.place.status].append(candidate)
+            by_status[candidate.place.status][candidate.evidence.turn.id] = candidate
         else:
             _create_own(agent, candidate)
-    for (session_id, status), group in by_session.items():
-        numbers = {candidate.evidence.turn.turn_number: candidate for candidate in group}
-        result = services.make_samples(
-            agent, session_id, list(numbers), by=by, status=status, include_excluded=False, strategy=OPEN
-        )
-        skipped, stored = {row["id"] for row in result.skipped}, {*result.made, *result.existing}
-        for number, candidate in numbers.items():
-            candidate.sample_id = turns.compute_sample_id(agent.agent_id, candidate.evidence.turn.id)
-            is_skipped = str(number) in skipped
-            candidate.outcome = (
-                Outcome.SAMPLE
-                if candidate.sample_id in stored
-                else Outcome.UNUSABLE
-                if is_skipped
-                else Outcome.EXCLUDED
-            )
+    for status, group in by_status.items():
+        result = services.CreationResult(services.CREATED, services.TURNS_SKIPPED, room=inf)
+        excluded = services.make_of_turns(agent, list(group), result, by=by, status=status, strategy=OPEN)
+        stored = {*result.made, *result.existing}
+        for turn_id, candidate in group.items():
+            candidate.sample_id = turns.compute_sample_id(agent.agent_id, turn_id)
+            other = Outcome.EXCLUDED if turn_id in excluded else Outcome.UNUSABLE
+            candidate.outcome = Outcome.SAMPLE if candidate.sample_id in stored else other
 
 
 def _create_own(agent, candidate):
@@ -128,6 +122,7 @@ def _build_gate_sample(agent, candidate):
         right = PartVerdict(parts.CORRECTED, _find_right_output(candidate.evidence))
         sample.gate_label, sample.gate_corrected_output = right.label, right.corrected_json
         sample.sample_type, sample.content = decisions.apply_verdict(sample.body, right)
+    scores.set_columns([sample])
     sample_privacy.set_columns([sample])
     return sample
 

@@ -15,7 +15,7 @@ from openclaw_web import clock
 
 from ..models import TurnOutcome
 from .classification import DAYS, HIGH, LEAST, MEDIUM, SIDES, Place, apply_thresholds, classify
-from .criteria import CRITERIA, DECISION, NO, POSITIVE, UNKNOWN, YES
+from .criteria import CRITERIA, DECISION, NO, POSITIVE, UNKNOWN, WRITE, YES
 from .runs import DAY_MS
 
 EXAMPLES = 10
@@ -116,6 +116,9 @@ class _Grid:
             is_needed = criterion.group == POSITIVE and group["yes"] & DECISION
             if answers[0] != answers[1] and (is_needed or YES in answers):
                 reasons.append((criterion.name, *answers))
+        switched = tuple(YES if criteria["turns"] else "" for criteria in (before, after))
+        if switched[0] != switched[1] and not group["yes"] & (DECISION | WRITE):
+            reasons.append(("turns", *switched))
         return reasons
 
 

@@ -131,6 +131,13 @@ def read_added(agent_id: str, **columns: Any) -> list[tuple[str, str]]:
     return list(dict.fromkeys((kind, value) for kind, value in pairs if value))
 
 
+def find_sessions_with_added(agent_id: str, session_ids: Iterable[str]) -> set[str]:
+    """Those of an agent's sessions in whose texts people added values."""
+    db = databases.find_alias(agent_id)
+    rows = Finding.objects.using(db).filter(rule=PERSON_RULE, session_id__in=set(session_ids)) if db else None
+    return set(rows.values_list("session_id", flat=True)) if rows is not None else set()
+
+
 def to_state(verdict: str) -> str:
     """Return `open`, `confirmed` or `dismissed` for a verdict; an empty text is none."""
     return {"": OPEN, Verdict.DISMISSED.value: DISMISSED}.get(verdict, CONFIRMED)

@@ -31,7 +31,7 @@ from ..models import DatasetSample, FindingValue, FindingValueAgent, FindingVerd
 from ..redaction import Place, Redactor, Rules
 from ..sample_texts import GATE_TYPES
 from . import summary
-from .decisions import DecisionCache, read_added
+from .decisions import DecisionCache, find_sessions_with_added, read_added
 
 COPY, CHECK = "finding_verdict", "sample_privacy"  # the names of the jobs
 NOTED = ("datasets", "sample_privacy_rules")  # the rules by which all samples were searched
@@ -54,14 +54,17 @@ def set_columns(samples: Sequence[DatasetSample], room: float = MOST_IN_REQUEST)
     """
     cache, detection = DecisionCache(), read_detection()
     by_session: dict[tuple[str, str], list[DatasetSample]] = defaultdict(list)
+    sessions: dict[str, set[str]] = defaultdict(set)
     for sample in samples:
         by_session[sample.agent_id, sample.session_id].append(sample)
+        sessions[sample.agent_id].add(sample.session_id)
+    with_added = {agent_id: find_sessions_with_added(agent_id, names) for agent_id, names in sessions.items()}
     for (agent_id, session_id), group in by_session.items():
         rules = Rules(
             find_spans=lambda text: detect.find_spans(text, detection.custom),
             hash_value=compute_value_hash,
             find_state=lambda kind, rule, name, place: cache.find_state(kind, rule, name, place.name, place.agent_id),
-            added=read_added_in(agent_id, session_id),
+            added=read_added_in(agent_id, session_id) if session_id in with_added[agent_id] else [],
         )
         redactor = Redactor(rules)
         for sample in group:

@@ -100,7 +100,8 @@ def build_sample(
 ) -> DatasetSample:
     """A sample that is not stored yet, with its initial labels for a reviewer.
 
-    Without `is_checked` it is not searched for personal data and secrets: the caller does so for many at once.
+    Without `is_checked` it has no score, and is not searched for personal data and secrets: the caller does both for
+    many at once.
 
     One that is created for a `verdict` has no status and no label until then: undoing the verdict leaves no sample in
     the queue.
@@ -119,9 +120,9 @@ def build_sample(
         "agent_id": agent.agent_id,
     }
     columns |= kind.columns(agent, subject) | (kind.labels(subject) if verdict == NONE else {})
-    columns |= scores.find_columns(agent.agent_id, columns["turn_id"])
     sample = DatasetSample(id=compute_sample_id(agent.agent_id, name, kind.key), **columns)
     if is_checked:
+        scores.set_columns([sample])
         sample_privacy.set_columns([sample])
     return sample
 

@@ -1,7 +1,7 @@
 """Turns as samples: which turn can become one, and the content of an `annotated_turn` sample.
 
 Turns share the making of samples with decisions and writes, and nothing else: a turn has no page where people judge it
-before there is a sample, and samples are made of many turns of a session at once (services), whose context is kept.
+before there is a sample, and samples are made of many turns at once (services), whose context is kept.
 """
 
 from dataclasses import dataclass
@@ -67,13 +67,17 @@ def compute_sample_id(agent_id: str, turn_id: str) -> str:
 
 
 def read_exchanges(db: str, turns: list[ConversationTurn]) -> dict[str, Exchange]:
-    """The exchange of each of these turns of one session, by turn id."""
+    """The exchange of each of these turns of an agent, by turn id."""
     opted_out = consent.read_opted_out()
-    session = Session.objects.using(db).filter(id=turns[0].session_id).first() if turns else None
-    if opted_out and session is not None and origins.is_direct_with(session, opted_out):
-        return {turn.id: Exchange(problem=NOT_USED[WithheldReason.SENDER]) for turn in turns}
-    records, resting = _read_records(db, turns), turn_facts.find_resting_on_tools(db, turns)
-    return {turn.id: _build_exchange(turn, records, opted_out, session, turn.id in resting) for turn in turns}
+    sessions = Session.objects.using(db).in_bulk({turn.session_id for turn in turns})
+    direct = {name for name, row in sessions.items() if opted_out and origins.is_direct_with(row, opted_out)}
+    used = [turn for turn in turns if turn.session_id not in direct]
+    records, resting = _read_records(db, used), turn_facts.find_resting_on_tools(db, used)
+    exchanges = {turn.id: Exchange(problem=NOT_USED[WithheldReason.SENDER]) for turn in turns}
+    for turn in used:
+        session = sessions.get(turn.session_id)
+        exchanges[turn.id] = _build_exchange(turn, records, opted_out, session, turn.id in resting)
+    return exchanges
 
 
 def find_decisions(db: str, turns: list[ConversationTurn]) -> dict[str, MemoryGateDecision]:
@@ -110,17 +114,20 @@ def content(_agent: Agent, subject: TurnSubject, _is_right: bool) -> dict[str, A
 
 
 def _read_records(db, turns):
-    """The user's and the agent's records of turns, by record id."""
-    session_id = turns[0].session_id if turns else ""
+    """The user's and the agent's records of turns, by session and record id."""
     ids = {record_id for turn in turns for record_id in (turn.user_message_id, turn.agent_message_id) if record_id}
-    events = TranscriptEvent.objects.using(db).filter(session_id=session_id, event_id__in=ids)
-    return {event.event_id: (event.kind, read_facts(full_record(event))) for event in events.iterator(chunk_size=50)}
+    sessions = {turn.session_id for turn in turns}
+    events = TranscriptEvent.objects.using(db).filter(session_id__in=sessions, event_id__in=ids)
+    return {
+        (event.session_id, event.event_id): (event.kind, read_facts(full_record(event)))
+        for event in events.iterator(chunk_size=50)
+    }
 
 
 def _build_exchange(turn, records, opted_out, session, rests_on_tools):
     no_record: tuple[str, Facts | None] = ("", None)
-    user_kind, user = records.get(turn.user_message_id, no_record)
-    reply_kind, reply = records.get(turn.agent_message_id, no_record)
+    user_kind, user = records.get((turn.session_id, turn.user_message_id), no_record)
+    reply_kind, reply = records.get((turn.session_id, turn.agent_message_id), no_record)
     if not turn.is_active:
         return Exchange(problem=_("On an abandoned branch."))
     if turn.repeat_of:

@@ -45,9 +45,13 @@ def build_columns(row: TurnSignals | None) -> dict[str, Any]:
     return {"quality_score": row.score, "quality_factors": encode(compute_factors(row.yes, row.unknown))}
 
 
-def find_columns(agent_id: str, turn_id: str | None) -> dict[str, Any]:
-    """The two columns of a new sample of a turn."""
-    return build_columns(TurnSignals.objects.filter(agent_id=agent_id, turn_id=turn_id).first() if turn_id else None)
+def set_columns(samples: Sequence[DatasetSample]) -> None:
+    """Set the two columns of samples of one agent that are not stored yet."""
+    turn_ids = [sample.turn_id for sample in samples if sample.turn_id]
+    rows = TurnSignals.objects.filter(agent_id=samples[0].agent_id, turn_id__in=turn_ids) if turn_ids else ()
+    by_turn = {row.turn_id: row for row in rows}
+    for sample in samples:
+        sample.quality_score, sample.quality_factors = build_columns(by_turn.get(sample.turn_id or "")).values()
 
 
 def update_samples(agent_id: str, session_ids: Iterable[str], rows: Sequence[TurnSignals]) -> int:

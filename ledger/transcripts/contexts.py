@@ -4,6 +4,7 @@ Turns may be removed and come back; evidence stays.
 """
 
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -96,7 +97,7 @@ def read_context(db: str, size: int, **which: Any) -> Context:
 def store_contexts(
     db: str, turns: list[ConversationTurn], size: int, *, given: Mapping[str, Messages] = NONE_GIVEN
 ) -> dict[str, Messages]:
-    """Store the `size` messages before each of these turns of one session.
+    """Store the `size` messages before each of these turns of an agent.
 
     Returns them by turn id, oldest first, each `{"role": "user"|"agent", "message", "timestamp"}`. Messages that are
     stored already stay and are returned, so storing twice is storing once. `given` are messages of turns that the
@@ -105,7 +106,12 @@ def store_contexts(
     contexts = _read_kept(db, turns)
     unkept = [turn for turn in turns if turn.id not in contexts]
     fresh = {turn.id: given[turn.id] for turn in unkept if turn.id in given}
-    fresh |= _read_before(db, [turn for turn in unkept if turn.id not in given], size)
+    by_session = defaultdict(list)
+    for turn in unkept:
+        if turn.id not in given:
+            by_session[turn.session_id].append(turn)
+    for group in by_session.values():
+        fresh |= _read_before(db, group, size)
     rows = (
         (turn_id, message["role"], message["message"], message["timestamp"], number)
         for turn_id, messages in fresh.items()
@@ -128,7 +134,7 @@ def _read_kept(db, turns):
 def _read_before(db, turns, size):
     """The messages before each turn, from the turns before it on its branch.
 
-    It takes three queries for all active turns.
+    It takes three queries for all active turns of a session.
     """
     aside = {turn.id: _read_before_abandoned(db, turn, size) for turn in turns if not turn.is_active}
     return aside | _read_before_active(db, [turn for turn in turns if turn.is_active], size)
