@@ -5,7 +5,6 @@
 Each client is another person with a token, who requests the next item and judges it through the API of a real gunicorn.
 A worker of the server is killed every few seconds; a client whose connection breaks requests its item again. Afterwards
 the store is read: every item must have exactly N verdicts of N people, and each answered verdict must be there.
-the store is read: every item has exactly N verdicts of N people, and every verdict that was answered is there.
 """
 
 import argparse

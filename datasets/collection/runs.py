@@ -35,7 +35,6 @@ from .turn_evidence import read_evidence
 LOCK = "collecting.lock"
 ENABLED = "datasetCollection.enabled"
 ALL, ONLY_POSITIVE, ONLY_NEGATIVE = TYPES = ("all", "positive", "negative")
-DAY_MS = 86_400_000
 Outcome = TurnOutcome.Outcome
 CAN_BE = {Outcome.SAMPLE, Outcome.CANDIDATE, Outcome.ALREADY, Outcome.NO_CRITERION, Outcome.OTHER_TYPE, Outcome.WAITING}
 PLACE_COLUMNS = ("agent_id", "turn_id", "session_id", "turn_number", "at", "mark")
@@ -251,7 +250,7 @@ def build_candidate(evidence: Any, criteria: dict[str, Any]) -> Candidate:
     """A turn with its answers and its place by a strategy."""
     answers = answer_all(evidence)
     base = answers.yes, answers.unknown
-    age = (clock.now_ms() - evidence.turn.created_at) / DAY_MS
+    age = (clock.now_ms() - evidence.turn.created_at) / clock.DAY_MS
     answers.yes, answers.unknown = apply_thresholds(*base, evidence.score, age, criteria)
     return Candidate(evidence, answers, classify(answers.yes, answers.unknown, criteria), base)
 

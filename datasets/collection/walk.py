@@ -10,6 +10,7 @@ from agents.models import Agent
 from gate.models import MemoryGateDecision
 from guardian.models import BehaviorCorrection, GuardianStatus, Rollback, WriteGuardianAudit
 from ledger.models import ConversationTurn, TranscriptEvent
+from openclaw_web import clock
 from openclaw_web.batches import in_batches
 from openclaw_web.sqlite.fields import RowId
 from people.models.bookkeeping import KeyValue
@@ -74,7 +75,7 @@ def read_new(agent: Agent, noted: dict[str, Any], age_days: int, now: int) -> It
 def find_due(age_days: int, now: int) -> QuerySet[TurnOutcome]:
     """The outcomes of turns that waited until a write was some days old."""
     rows = TurnOutcome.objects.filter(outcome=TurnOutcome.Outcome.WAITING)
-    return rows.filter(at__lte=now - age_days * 86_400_000)
+    return rows.filter(at__lte=now - age_days * clock.DAY_MS)
 
 
 def _find_touched(db, model, path, position) -> Iterator[str]:

@@ -16,7 +16,6 @@ from openclaw_web import clock
 from ..models import TurnOutcome
 from .classification import DAYS, HIGH, LEAST, MEDIUM, SIDES, Place, apply_thresholds, classify
 from .criteria import CRITERIA, DECISION, NO, POSITIVE, UNKNOWN, WRITE, YES
-from .runs import DAY_MS
 
 EXAMPLES = 10
 Criteria = Mapping[str, Any]
@@ -83,7 +82,7 @@ class _Grid:
 
     def _annotate(self) -> QuerySet[TurnOutcome]:
         passed = _count_passed([Q(score__gte=score) for score in self.scores])
-        aged = _count_passed([Q(at__lte=self.now - days * DAY_MS) for days in self.days])
+        aged = _count_passed([Q(at__lte=self.now - days * clock.DAY_MS) for days in self.days])
         scored = Case(When(score__isnull=True, then=Value(-1)), default=passed, output_field=IntegerField())
         return TurnOutcome.objects.annotate(passed=scored, aged=aged)
 

@@ -3,7 +3,6 @@
 Both are read evenly spread, at most some thousands, so that a page costs the same with any number of them.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -27,6 +26,7 @@ from openclaw_web.sqlite.fields import RowId
 
 from ..decision_samples.list_columns import build_reply_text
 from ..models import DatasetSample
+from ..quality.languages import count_scripts
 from ..turn_facts import find_stored_exclusion
 from .turn_tools import TurnTools, read_tools
 
@@ -42,9 +42,8 @@ TASK_OF = {
     DatasetSample.Type.WRITE_GUARDIAN_DECISION.value: "guardian",
 }
 LENGTHS = ((200, "under_200"), (1_000, "200_to_1000"), (LONGEST - 1, "1000_to_4000"))
-HAN, KANA, HANGUL = re.compile("[一-鿿㐀-䶿]"), re.compile("[ぁ-ヿ]"), re.compile("[가-힣]")
-ALPHABETS = {"latin": re.compile("[A-Za-zÀ-ɏ]"), "cyrillic": re.compile("[Ѐ-ӿ]"), "arabic": re.compile("[؀-ۿ]")}
-EAST_ASIAN_SHARE = 0.2  # of the letters: code and names in a Chinese text are Latin
+NAMED_SCRIPTS = {"latin", "cyrillic", "arabic"}
+EAST_ASIAN_SHARE = 0.2  # of the words: code and names in a Chinese text are Latin
 Buckets = frozenset[tuple[str, str]]
 
 
@@ -64,14 +63,12 @@ def find_language(text: str) -> str:
 
     Only East Asian languages are told apart; others are their script.
     """
-    text = text[:500]
-    han, kana, hangul = (len(script.findall(text)) for script in (HAN, KANA, HANGUL))
-    alphabets = {name: len(letters.findall(text)) for name, letters in ALPHABETS.items()}
-    east_asian = han + kana + hangul
-    if east_asian and east_asian >= EAST_ASIAN_SHARE * (east_asian + sum(alphabets.values())):
+    counts = count_scripts(text[:500])
+    han, kana, hangul = (counts[script] for script in ("han", "kana", "hangul"))
+    if han + kana + hangul and han + kana + hangul >= EAST_ASIAN_SHARE * counts.total():
         return "korean" if hangul > han + kana else "japanese" if kana > han / 10 else "chinese"
-    most = max(alphabets, key=lambda name: alphabets[name])
-    return most if alphabets[most] else "other"
+    most = max(counts, key=lambda script: counts[script])
+    return most if counts[most] and most in NAMED_SCRIPTS else "other"
 
 
 def read_samples(samples: QuerySet[DatasetSample], count: int, most: int) -> Iterator[Item]:

@@ -20,6 +20,7 @@ SECONDS = 60.0  # maximum duration of a call
 MOST_TEXT = 8_000  # characters of one message that are sent
 MOST_CONTEXT = 6  # messages before the turn that are sent
 ENABLED = "sampleScoring.enabled"
+IS_OFF = gettext_lazy("Nothing is sent: sampleScoring.enabled is off in the settings.")
 PROMPT = """\
 You judge replies of an assistant, as a careful person would who selects examples from which a language model learns.
 
@@ -46,8 +47,8 @@ RUNNER = Runner(
     page="datasets:model_scores",
     enabled=ENABLED,
     recording_setting=ENABLED,
-    is_off=gettext_lazy("Nothing is sent: sampleScoring.enabled is off in the settings."),
-    not_kept=gettext_lazy("Nothing is sent: sampleScoring.enabled is off in the settings."),
+    is_off=IS_OFF,
+    not_kept=IS_OFF,
     is_running=gettext_lazy("Samples of %(agent)s are being scored. Wait until that run has ended."),
     gave_up=ngettext_lazy(
         "Stopped after %(count)s sample without an answer.",

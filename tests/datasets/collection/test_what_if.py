@@ -44,7 +44,11 @@ def test_a_saved_version(as_admin):
 def test_the_counts_are_those_of_a_run(as_admin):
     """Turns go where the page counted them, with the saved version."""
     collect(is_dry=True)
-    counted = post_json(as_admin, "/collection/what-if", {"changes": {**EASY, "turns": True}}).json()["after"]
+    compared = post_json(as_admin, "/collection/what-if", {"changes": {**EASY, "turns": True}}).json()
+    switched = [row for row in compared["turns"] if row["before"] == "leave" and row["after"] == "review"]
+    assert all({"criterion": "turns", "before": "", "after": "yes"} in row["reasons"] for row in switched)
+    assert len(switched) == 2
+    counted = compared["after"]
     save(**EASY, turns=True)
     counts = collect()
     assert counts == {"sample": 3}

@@ -169,8 +169,8 @@ def test_a_language_is_told_by_its_letters(text, language):
 
 @given(st.text(alphabet="导入在最后行失败", min_size=1), st.text(alphabet="abc ", max_size=20))
 def test_a_chinese_text_with_some_code_is_chinese(chinese, code):
-    letters = len(code.replace(" ", ""))
-    assert (find_language(chinese + code) == "chinese") == (len(chinese) >= 0.2 * (len(chinese) + letters))
+    words = len(code.split())
+    assert (find_language(chinese + code) == "chinese") == (0.6 * len(chinese) >= 0.2 * (0.6 * len(chinese) + words))
 
 
 def test_the_command_says_the_same_as_the_api(as_stranger, traffic):
