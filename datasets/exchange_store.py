@@ -141,7 +141,7 @@ def _read_turns(db, samples):
     )
     columns = ("session_id", "turn_number", *COLUMNS)
     for session_id, number, *row in events.order_by("session_id", "seq").values_list(*columns).iterator(chunk_size=200):
-        found = rows.get((session_id, number))
-        if found is not None and len(found) <= MOST_RECORDS:
-            found.append(tuple(row))
+        turn_rows = rows.get((session_id, number))
+        if turn_rows is not None and len(turn_rows) <= MOST_RECORDS:
+            turn_rows.append(tuple(row))
     return rows

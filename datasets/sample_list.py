@@ -19,9 +19,10 @@ from openclaw_web.lists.filters import DayField, DayFilters, start_of
 from openclaw_web.lists.paging import Listing, Term, build_terms, get_order_columns
 from openclaw_web.pages import glyphs, states
 from openclaw_web.pages.html import read_form
+from people.models.bookkeeping import KeyValue
 
 from . import sample_order
-from .models import DatasetSample
+from .models import SETS_SCOPE, DatasetSample
 from .quality.summary import SIGNAL_CHOICES, build_signal_condition
 from .queues.blind import leave_out_hidden
 from .review.parts import read_reasons
@@ -74,7 +75,8 @@ class SampleFilters(DayFilters):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        ids = Agent.objects.order_by("agent_id").values_list("agent_id", flat=True)
+        sets = KeyValue.objects.filter(scope=SETS_SCOPE).values_list("key", flat=True)
+        ids = Agent.objects.order_by().values_list("agent_id", flat=True).union(sets).order_by("agent_id")
         self.fields["agent"].choices = [("", _("All agents")), *((agent_id, agent_id) for agent_id in ids)]
 
     @cached_property

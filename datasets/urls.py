@@ -8,6 +8,7 @@ from .coverage import views as coverage_views
 from .decision_samples import views as decision_views
 from .exports import views as export_views
 from .finding_values import views as finding_views
+from .imported_sets import views as import_views
 from .kinds import views as kind_views
 from .model_scores import views as score_views
 from .queues import views as queue_views
@@ -26,6 +27,8 @@ urlpatterns = [
     path("samples/", views.sample_list, name="sample_list"),
     path("samples/bulk/", review_views.samples_bulk, name="samples_bulk"),
     path("samples/bulk/label/", review_views.samples_bulk_label, name="samples_bulk_label"),
+    path("samples/import/", import_views.set_import, name="set_import"),
+    path("samples/import/add/", import_views.set_import_add, name="set_import_add"),
     path("samples/<str:sample_id>/", views.sample_detail, name="sample_detail"),
     path("samples/<str:sample_id>/label/", views.sample_label, name="sample_label"),
     path("agents/<str:agent>/sessions/<str:session_id>/samples/of/", views.session_samples, name="session_samples"),

@@ -67,6 +67,7 @@ ROUTERS = (
     "episodes.api",
     "datasets.review.api",
     "datasets.queues.api",
+    "datasets.imported_sets.api",  # before datasets.api: the id of a sample is no `import`
     "datasets.api",
     "datasets.kinds.api",
     "datasets.finding_values.api",

@@ -14,7 +14,7 @@ from django.utils import translation
 
 from openclaw_web import amounts
 
-from ..models import JUDGED_BY, JUDGES, DatasetVersion, ReleaseSeal
+from ..models import BY_SET, JUDGED_BY, JUDGES, SET_PREFIX, DatasetVersion, ReleaseSeal
 from . import words
 from .files import CHECKSUM_FILE, FileFacts
 from .options import find_unused_choices
@@ -40,7 +40,7 @@ UNLEARNED = {
     "openai": "Replies with `weight` 0 are not to be learned: nobody approved them. A program that does not read "
     "`weight` learns them",
 }
-JUDGED = "judged by a person: {person:,}, by a rule: {rule:,}"
+JUDGED = "judged by a person: {person:,}, by a rule: {rule:,}, by whoever judged an imported set: {set:,}"
 RULES = "Written by openclaw-web {version} under rules {rules}, profile `{profile}`."
 
 
@@ -133,7 +133,7 @@ def _rows(written, counts):
     samples, approved = counts["samples"], counts["approved"]
     approval = f"{approved:,} of them approved" if approved else "none of them approved"
     yield f"{amounts.format_amount('samples', samples)}, {'all approved' if approved == samples else approval}"
-    yield JUDGED.format(person=counts["judged_by_person"], rule=counts["judged_by_rule"])
+    yield JUDGED.format(person=counts["judged_by_person"], rule=counts["judged_by_rule"], set=counts["judged_by_set"])
     yield amounts.format_amount("sessions", counts["sessions"])
 
 
@@ -289,6 +289,9 @@ def read_release(version_id: str) -> dict[str, Any]:
     judged = Counter[str]()
     for status, count in counts.get("statuses", {}).items():
         judged[JUDGES.get(status, "")] += count
+    of_sets = version.members.filter(agent_id__startswith=SET_PREFIX, label_id=None, status__in=JUDGES).count()
+    judged["person"] -= of_sets
+    judged[BY_SET] = of_sets
     return {
         "id": version.id,
         "dataset": version.dataset.name,

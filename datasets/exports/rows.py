@@ -9,7 +9,7 @@ from typing import Any
 
 from ..json_texts import dump_json
 from ..markers import NO_CHANGES, Changes
-from ..models import JUDGES, DatasetSample
+from ..models import BY_SET, JUDGES, SET_PREFIX, DatasetSample
 from ..sample_texts import (
     DECISIONS,
     ENVELOPE,
@@ -160,6 +160,8 @@ def read_fitting(shape: Shape, row: dict[str, Any], verdicts: Any) -> ExportSamp
         return UNREADABLE
     sample.is_approved = row["annotation_status"] in DatasetSample.APPROVED
     sample.judged_by = JUDGES.get(row["annotation_status"], "")
+    if sample.judged_by and row["label_id"] is None and row["agent_id"].startswith(SET_PREFIX):
+        sample.judged_by = BY_SET
     return find_unfit_reason(shape, sample) or sample
 
 

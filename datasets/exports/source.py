@@ -88,6 +88,7 @@ COLUMNS = (
     "guardian_label",
     "guardian_corrected_output",
     "decision_id",
+    "label_id",
 )
 STORED = (*COLUMNS, *(name for name in RAW_COLUMNS if name not in COLUMNS))  # all that a sample has
 LISTED = 200

@@ -15,6 +15,7 @@ from ..dedup import signatures
 from ..dedup.split_plan import DOMINANT_SET, MOVING_SIDES, SplitPlan
 from ..dedup.texts import compute_identity
 from ..markers import TokenNumbers
+from ..models import BY_SET
 from ..sample_texts import ExportSample
 from . import changes, words
 from .branches import Message
@@ -339,6 +340,7 @@ class ExportWriter:
             "approved": self.approved,
             "judged_by_person": self.judges["person"],
             "judged_by_rule": self.judges["rule"],
+            "judged_by_set": self.judges[BY_SET],
             "excluded": sum(group["count"] for group in self.excluded.values()),
             "average_quality": round(self.score / self.scored, 6) if self.scored else None,
         }

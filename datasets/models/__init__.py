@@ -11,11 +11,14 @@ from .queues import Guideline, QueueItem, QueueSeat, ReviewQueue
 from .releases import Benchmark, Dataset, DatasetMember, DatasetVersion, ReleaseSeal, SessionSide, VersionTaint
 from .review import ReviewAction, ReviewDraw, SampleClaim, SampleDraft
 from .samples import (
+    BY_SET,
     CUT_OFF,
     INTERRUPTED,
     JUDGED_BY,
     JUDGES,
     PART_LABELS,
+    SET_PREFIX,
+    SETS_SCOPE,
     DatasetSample,
     SampleExchange,
     SampleLabel,

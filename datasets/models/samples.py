@@ -23,7 +23,10 @@ from ..fields import OneOf
 
 CUT_OFF = ("aborted", "error", "length", "max_tokens")  # stop reasons of replies that ended before they were complete
 INTERRUPTED = ("toolUse", "tool_use", "tool_calls")  # of replies that end with a call: a person spoke before its result
-JUDGED_BY = ("person", "rule")  # who judged a sample, by the status that it got
+JUDGED_BY = ("person", "rule", "set")  # who judged a sample: by its status, or whoever judged an imported set
+SETS_SCOPE = "imported_sets"  # of the stored values that name the imported sets: by whom, from which file
+SET_PREFIX = "set:"  # of the agent of samples that came with an imported set, before its name
+BY_SET = "set"  # `annotated_by` of samples whose verdict came with their set
 JUDGES = {"approved": "person", "rejected": "person", "auto_approved": "rule"}
 PART_LABELS = [("correct", "Correct"), ("incorrect", "Incorrect"), ("corrected", "Corrected")]
 

@@ -52,7 +52,7 @@ def build_version(version: DatasetVersion, progress: Any) -> None:
     if version.remade_from is not None:
         _remake_version(version, latest, progress)
         return
-    source = Source(options, columns=(*COLUMNS, "label_id"))
+    source = Source(options, columns=COLUMNS)
     excluded = source.count_excluded()
     total = source.chosen.count()
     folder = settings.HOME_DIR / "exports" / f"release-{version.id}"

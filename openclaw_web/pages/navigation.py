@@ -121,6 +121,7 @@ ROOMS = (
                 Page("datasets:collection_list", _("Collecting")),
                 Page("datasets:what_if", _("What if")),
                 Page("datasets:score_evaluation", _("Quality report")),
+                Page("datasets:set_import", _("Import a set"), "operator"),
             ),
             (Page("datasets:dataset_list", _("Datasets")), Page("datasets:benchmark_list", _("Benchmarks"))),
             (Page("datasets:export_list", _("Exports")),),

@@ -39,6 +39,7 @@ ACTIONS = {
     "exported_flagged": _("exported personal data, or keys that nobody has judged, in"),
     "benchmark_added": _("added the benchmark"),
     "dataset_created": _("created the dataset"),
+    "set_imported": _("imported the set"),
     "strategy_saved": _("saved a version of the strategy"),
     "review_queue_changed": _("changed the review queue"),
     "review_queue_created": _("created the review queue"),

@@ -57,12 +57,8 @@ ELSEWHERE = {
         review_keys_save review_label review_reason review_skip review_undo sample_label samples_bulk_label samples_make
         write_judge write_opinion_save writes_queue finding_judge finding_undo findings_scan sample_finding
         dataset_create dataset_release version_verify version_check version_anew version_compare benchmark_add
-        export_again model_scores_run collection_start what_if_save approval_resume approval_undo
+        set_import_add export_again model_scores_run collection_start what_if_save approval_resume approval_undo
         queue_change queue_create queue_extend
-        review_keys_save review_label review_reason review_skip review_undo sample_label samples_bulk_label samples_make
-        write_judge write_opinion_save writes_queue finding_judge finding_undo findings_scan sample_finding
-        dataset_create dataset_release version_verify version_check version_anew version_compare benchmark_add
-        export_again next_queue
     """,
     "episodes": "capture_set head_give_out policy_set redact_do retention_start verify_start",
     "gate": "own_gate_run own_gate_switch replay_continue replay_start",
@@ -116,7 +112,7 @@ NO_CONTENT = {
         samples_bulk session_samples write_verdict write_verdicts finding_lag finding_list finding_texts statistics
         dataset_list dataset_detail version_detail version_of member_list taint_list difference_list benchmark_list
         sample_uses write_uses model_scores collection_list collection_run collection_turns what_if turn_outcome
-        dataset_coverage dataset_next
+        dataset_coverage dataset_next set_import
         queue_agreement queue_detail queue_list score_evaluation
     """,
     "episodes": "event_list redaction_preview scope_list scope_retention scope_statistics",

@@ -173,6 +173,7 @@ OPERATIONS = {
     "POST /review/skip": ("labeller", {"sample_id": "x"}),
     "POST /review/verdict": ("labeller", {"sample_id": "x", "status": "approved"}),
     "POST /traces": ("labeller", {"format": "atif"}),
+    "POST /samples/import": ("operator", {"name": "x", "format": "messages", "text": "x"}),
     "POST /samples/bulk": ("labeller", {"status": "approved", "expected_count": 1}),
     "POST /samples/{sample_id}/label": ("labeller", {"status": "approved"}),
 }

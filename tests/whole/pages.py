@@ -99,6 +99,7 @@ ROWS = (
     part("datasets:review_waiting", "labeller", "/review/waiting/", 3, PLAIN, NUMBER),
     Page("datasets:model_scores", "viewer", "samples/scores/", "Scores by a model for {agent}", 14, ONE),
     Page("datasets:sample_detail", "viewer", "/samples/{sample}/", "Turn ", 26, ONE),
+    Page("datasets:set_import", "operator", "/samples/import/", "Import a set", 5, ONE),
     Page("datasets:sample_list", "viewer", "/samples/", "Samples", 11, ("?status=pending",), on="samples"),
     Page("datasets:samples_bulk", "labeller", "/samples/bulk/?verdict=approved", "Approve ", 8, ONE),
     part("datasets:session_samples", "viewer", "sessions/{session}/samples/of/" + OF_TURNS, 7, ONE, LINKS),
@@ -293,8 +294,8 @@ FORMS = {
         datasets:review_skip datasets:review_undo datasets:sample_label datasets:samples_bulk_label
         datasets:samples_make datasets:finding_judge datasets:finding_undo datasets:sample_finding
         datasets:dataset_create datasets:dataset_release datasets:version_verify datasets:version_check
-        datasets:version_compare datasets:benchmark_add datasets:export_again datasets:write_judge
-        datasets:collection_start
+        datasets:version_compare datasets:benchmark_add datasets:set_import_add datasets:export_again
+        datasets:write_judge datasets:collection_start
         datasets:write_opinion_save datasets:writes_queue datasets:next_queue
         guardian:correct_save jobs:job_cancel operations:checkpoint_make operations:trace_create
     """,

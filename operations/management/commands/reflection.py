@@ -1,7 +1,7 @@
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from datasets.verbs import collect, findings, judge, quality, releases, review, score
+from datasets.verbs import collect, findings, import_set, judge, quality, releases, review, score
 from datasets.verbs import coverage as coverage_of_samples
 from datasets.verbs import export as export_of_samples
 from datasets.verbs import find as find_samples
@@ -67,6 +67,7 @@ class Command(Group):
                 "quality": quality,
                 "findings": findings,
                 "score": score,
+                "import": import_set,
                 "release": releases.ReleaseVerb(),
                 "verify": releases.VerifyVerb(),
                 "diff": releases.DiffVerb(),

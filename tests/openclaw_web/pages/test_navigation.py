@@ -54,6 +54,7 @@ ROOMS = {
                 "Collecting": "/collection/",
                 "What if": "/collection/what-if/",
                 "Quality report": "/datasets/statistics/quality/",
+                "Import a set": "/samples/import/",
             },
         ),
         "Datasets": ("/datasets/", {"Benchmarks": "/benchmarks/"}),
