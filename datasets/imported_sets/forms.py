@@ -19,7 +19,9 @@ class ImportForm(forms.Form):
     """A judged set as a file."""
 
     name = forms.CharField(
-        label=_("Name"), max_length=40, help_text=_("Lower-case letters, digits and hyphens. It is their origin from then on.")
+        label=_("Name"),
+        max_length=40,
+        help_text=_("Lower-case letters, digits and hyphens. It is their origin from then on."),
     )
     format = forms.ChoiceField(label=_("Rows"), choices=[(name, LABELS[name]) for name in FORMATS])
     file = forms.FileField(label=_("File"), help_text=_("JSON lines, a JSON array, or Parquet."))

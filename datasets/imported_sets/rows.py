@@ -176,6 +176,8 @@ def read_chat(chat: Any, system: Any = None) -> list[Message]:
             waiting.remove(call)
             message.call_id, message.tool = call.id, call.name
         waiting = [*([] if message.role == USER else waiting), *message.calls]
+        if len(waiting) > MOST_MESSAGES:
+            raise WrongRow(_("More than %(most)s calls of tools have no result.") % {"most": f"{MOST_MESSAGES:,}"})
         messages.append(message)
     if not all(_has_reply(turn) for turn in Conversation(messages).turns) or messages[-1].role != AGENT:
         raise WrongRow(_("A message of the user has no reply."))
@@ -268,7 +270,7 @@ def _add_answer(conversation, value, annotator):
     """Take the answer of an annotator: a known word is the verdict, another text the reply as it should be."""
     if isinstance(value, list) and value:
         value = value[0]
-    if isinstance(value, str) and value.strip():
+    if isinstance(value, str) and value.strip() and "\0" not in value:
         verdict = VERDICTS.get(value.strip().lower())
         if verdict:
             conversation.status = verdict
@@ -276,4 +278,5 @@ def _add_answer(conversation, value, annotator):
             conversation.edited = value
             conversation.status = conversation.status if conversation.status != Status.PENDING else Status.APPROVED
     name = annotator.get("email") or annotator.get("id") if isinstance(annotator, dict) else annotator
-    conversation.annotator = conversation.annotator or str("" if name is None else name)[:LONGEST_NAME]
+    named = str("" if name is None else name).replace("\0", "")[:LONGEST_NAME]
+    conversation.annotator = conversation.annotator or named

@@ -8,7 +8,7 @@ a second import of the same rows changes nothing. A verdict that came with a row
 import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import inf
 from typing import Any, BinaryIO
 
@@ -37,7 +37,8 @@ TYPE = DatasetSample.Type.ANNOTATED_TURN
 STRATEGY = "import"
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 LONGEST_LINE, LONGEST_ARRAY, LONGEST_FILE = 8_000_000, 64_000_000, 2_000_000_000  # bytes
-MOST_NAMED, BATCH, WINDOW = 20, 50, 10
+MOST_NAMED, WINDOW = 20, 10
+BATCH = 20  # samples in memory, none of them longer than a line
 KINDS = {USER: "user", AGENT: "assistant", TOOL: "tool_result"}
 
 
@@ -52,10 +53,6 @@ class Receipt:
     judged: int = 0
     systems: int = 0
     sha256: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        """The receipt as values of JSON."""
-        return asdict(self)
 
     @property
     def sentence(self) -> str:
@@ -97,8 +94,8 @@ def import_set(file: BinaryIO, *, name: str, row_format: str, by: str) -> Receip
     about = {"format": row_format, "sha256": receipt.sha256, "rows": receipt.rows}
     KeyValue.objects.put(SETS_SCOPE, f"{SET_PREFIX}{name}", about)
     rows = (_parse(row, row_format) for _number, row in _read_rows(file, hashlib.sha256()))
-    for number, batch in enumerate(in_batches(rows, BATCH)):
-        _store(batch, receipt, now - number * BATCH)
+    for batch in in_batches((pair for row in rows for pair in _build_samples(row, receipt, now)), BATCH):
+        _store(batch, receipt)
     audit.record(by, "set_imported", object_type="imported_set", object_id=name, samples=receipt.new, **about)
     return receipt
 
@@ -164,9 +161,8 @@ def _read_parquet(file, digest):
         raise Refused(_("The file is no whole Parquet file.")) from exc
 
 
-def _store(conversations, receipt, now):
-    """Store the samples of some rows, those that are known already left out."""
-    pairs = [pair for conversation in conversations for pair in _build_samples(conversation, receipt, now)]
+def _store(pairs, receipt):
+    """Store samples with their records, those that are known already left out."""
     stored = DatasetSample.objects.filter(id__in=[sample.id for sample, _records in pairs])
     known = set(stored.values_list("id", flat=True))
     new = {sample.id: (sample, records) for sample, records in pairs if sample.id not in known}

@@ -1,6 +1,7 @@
 """`reflection dataset import`: a judged set of another tool becomes samples."""
 
 from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
 
 from django.utils.translation import gettext as _
@@ -36,4 +37,4 @@ def run(file, format, name, **options):
                 _("%(file)s cannot be read: %(reason)s.") % {"file": file, "reason": reasons.describe_os_error(exc)}
             ) from exc
         receipt = import_set(opened, name=name, row_format=format, by=BY)
-    return Outcome({"import": receipt.to_json()}, receipt.sentence)
+    return Outcome({"import": asdict(receipt)}, receipt.sentence)

@@ -92,6 +92,10 @@ WRONG = {
         ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}, CHAT[1]]}, "content that is no text."),
         ({"instruction": QUESTION, "output": REPLY}, "It has no list of messages"),
         ([1], "It is no JSON object."),
+        (
+            {"messages": [CHAT[0], *[CALLING[2] | {"tool_calls": CALLING[2]["tool_calls"] * 2_001}], CHAT[1]]},
+            "More than 2,000 calls of tools have no result.",
+        ),
     ),
     "alpaca": (({"messages": CHAT}, "It has no text “instruction”."),),
     "preference": (
