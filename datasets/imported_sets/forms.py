@@ -23,5 +23,5 @@ class ImportForm(forms.Form):
         max_length=40,
         help_text=_("Lower-case letters, digits and hyphens. It is their origin from then on."),
     )
-    format = forms.ChoiceField(label=_("Rows"), choices=[(name, LABELS[name]) for name in FORMATS])
+    format = forms.ChoiceField(label=_("Format"), choices=[(name, LABELS[name]) for name in FORMATS])
     file = forms.FileField(label=_("File"), help_text=_("JSON lines, a JSON array, or Parquet."))

@@ -8,6 +8,7 @@ from django.db.models import Count, Q
 from openclaw_web.batches import in_batches
 from people.models import User
 
+from ..model_scores.scoring import find_scores
 from ..models import DatasetSample, QueueItem, ReviewQueue, SampleLabel
 from ..sample_list import SAMPLES, read_sample_filter
 
@@ -57,15 +58,17 @@ def add_items(queue: ReviewQueue) -> int:
 
 def _rank_items(items, rows):
     """Give new items their value and its reason."""
-    disputed = set()
+    disputed, by_model = set(), {}
     for batch in in_batches([item.sample_id for item in items], BATCH):
         labels = SampleLabel.objects.filter(sample__in=batch, undoes=None, amends=None).values("sample")
         people = labels.annotate(people=Count("labelled_by", distinct=True), verdicts=Count("status", distinct=True))
+        by_model |= find_scores(batch)
         disputed.update(people.filter(people__gt=1, verdicts__gt=1).values_list("sample", flat=True))
     kinds = Counter((rows[item.sample_id]["sample_type"], rows[item.sample_id]["turn_traits"]) for item in items)
     for item in items:
         row = rows[item.sample_id]
-        score = row["quality_score"]
+        opinion = by_model.get(item.sample_id)
+        score = row["quality_score"] if opinion is None else opinion.score
         is_rare = len(items) >= FEW and kinds[row["sample_type"], row["turn_traits"]] < RARE_SHARE * len(items)
         within = 0
         if item.sample_id in disputed:

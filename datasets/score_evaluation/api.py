@@ -77,6 +77,9 @@ class QualityReportOut(MeasuredOut):
     signals: list[SignalReportOut]
     parts: list[ScoreGroupOut] = Field(description="verdicts on turns, on decisions of memory_gate, and on writes")
     scripts: list[ScoreGroupOut] = Field(description="verdicts on turns by the script of the reply")
+    guidelines: list[ScoreGroupOut] = Field(
+        description="verdicts in review queues by queue and version of its guideline; the first 50"
+    )
 
 
 router = Operations("datasets_score_evaluation_api", tags=["samples"])

@@ -11,7 +11,7 @@ from gate.statistics.verdict_summary import VerdictCount
 from ledger import consent
 
 from ..decision_samples.list_columns import build_reply_text
-from ..models import DatasetSample, SampleLabel, ScoreCall, SignalPosition, TurnSignals
+from ..models import DatasetSample, ReviewQueue, SampleLabel, ScoreCall, SignalPosition, TurnSignals
 from ..quality import job
 from ..quality.all_signals import SIGNALS
 from ..quality.languages import count_scripts
@@ -20,6 +20,7 @@ from .auc import Area, estimate_area
 MOST = 10_000  # judged samples, the newest
 LONGEST = 20_000  # characters of a reply; longer ones count as that long
 LEAST_VERDICTS, LEAST_OF_CLASS = 200, 30
+MOST_GUIDELINES = 50
 BUCKETS = 10
 NOT_ENOUGH, WORTHLESS, USEFUL = "not_enough", "worthless", "useful"
 NO_SCRIPT = "none"
@@ -29,7 +30,7 @@ TURN, DECISION, WRITE = "turn", "decision", "write"
 WAITING, BULK, EDITED, UNSCORED = LEFT_OUT = ("waiting", "bulk", "edited", "unscored")
 COLUMNS = (
     *("agent_id", "sample_type", "annotation_status", "gate_label", "guardian_label", "output", "quality_score"),
-    *("is_bulk", "reply", "yes", "unknown", "model_score"),
+    *("is_bulk", "reply", "yes", "unknown", "model_score", "queue", "guideline"),
 )
 
 
@@ -43,6 +44,7 @@ class Case(NamedTuple):
     yes: int
     known: int
     model_score: float | None = None
+    guideline: str = ""  # name of the review queue and number of the version; empty: a verdict outside of queues
 
 
 def evaluate_score(agent_id: str = "") -> dict[str, Any]:
@@ -60,6 +62,7 @@ def evaluate_score(agent_id: str = "") -> dict[str, Any]:
             cases[part].append(_build_case(row, is_good))
     turns = cases[TURN]
     scripts = sorted({case.script for case in turns})
+    guidelines = sorted({case.guideline for case in turns if case.guideline})[:MOST_GUIDELINES]
     return {
         "judged": left_out.total() + count,
         "is_cut": judged[MOST:].exists(),
@@ -70,6 +73,9 @@ def evaluate_score(agent_id: str = "") -> dict[str, Any]:
         "signals": [_measure_signal(signal, turns) for signal in SIGNALS],
         "parts": [{"name": part, **measure(cases[part])} for part in cases],
         "scripts": [{"name": name, **measure([case for case in turns if case.script == name])} for name in scripts],
+        "guidelines": [
+            {"name": name, **measure([case for case in turns if case.guideline == name])} for name in guidelines
+        ],
     }
 
 
@@ -107,10 +113,14 @@ def _read_rows(judged) -> Iterator[dict[str, Any]]:
     scored = ScoreCall.objects.filter(sample_id=OuterRef("pk"), outcome=ScoreCall.Outcome.SCORED).order_by(
         "-created_at"
     )
-    bulk = SampleLabel.objects.filter(id=OuterRef("label_id"), bulk_id__isnull=False)
+    label = SampleLabel.objects.filter(id=OuterRef("label_id"))
+    of_queue = SampleLabel.objects.filter(id=OuterRef(OuterRef("label_id"))).values("queue_id")
+    queues = ReviewQueue.objects.filter(id=Subquery(of_queue))
     newest = DatasetSample.objects.filter(id__in=judged.values("id")[:MOST])
     rows = newest.filter(label_id__isnull=False, annotated_by__isnull=False).annotate(
-        is_bulk=Exists(bulk),
+        is_bulk=Exists(label.filter(bulk_id__isnull=False)),
+        queue=Subquery(queues.values("name")),
+        guideline=Subquery(label.values("guideline")),
         reply=Substr(build_reply_text(), 1, LONGEST),
         model_score=Subquery(scored.values("score")[:1]),
         **{name: Subquery(answers.values(name)) for name in ("yes", "unknown")},
@@ -149,7 +159,9 @@ def _build_case(row, is_good):
     scripts = count_scripts(reply).most_common(1)
     script = scripts[0][0] if scripts and scripts[0][1] else NO_SCRIPT
     known = 0 if row["unknown"] is None else ~row["unknown"]
-    return Case(is_good, row["quality_score"], len(reply), script, row["yes"] or 0, known, row["model_score"])
+    guideline = f"{row['queue']}, {row['guideline']}" if row["queue"] and row["guideline"] else ""
+    yes = row["yes"] or 0
+    return Case(is_good, row["quality_score"], len(reply), script, yes, known, row["model_score"], guideline)
 
 
 def _split(cases):

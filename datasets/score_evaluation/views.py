@@ -25,6 +25,7 @@ def score_evaluation(request):
         "state_words": STATE_WORDS,
         "parts": [(PART_WORDS[part["name"]], part) for part in figures["parts"]],
         "scripts": [(SCRIPT_WORDS[script["name"]], script) for script in figures["scripts"]],
+        "guidelines": [(guideline["name"], guideline) for guideline in figures["guidelines"]],
         "left_out": [(LEFT_OUT_WORDS[reason], count) for reason, count in figures["left_out"].items() if count],
         "questions": {name: signal.question for name, signal in BY_NAME.items()},
     }

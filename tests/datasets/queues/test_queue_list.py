@@ -2,7 +2,7 @@
 
 import pytest
 
-from datasets.models import QueueItem, ReviewQueue
+from datasets.models import QueueItem, ReviewQueue, ScoreCall
 from people.models.bookkeeping import AuditEntry
 from tests.datasets.page_text import read_text
 from tests.factories import SampleFactory
@@ -75,9 +75,12 @@ def test_samples_of_the_same_words_are_one_item_and_rare_ones_come_early(people,
     SampleFactory(id="twin", created_at=50, content=body)
     SampleFactory(id="score", created_at=1, quality_score=0.4)
     SampleFactory(id="good", created_at=2, quality_score=0.9)
+    SampleFactory(id="doubted", created_at=4, quality_score=0.9)  # by the model alone
+    call = {"id": "c1", "created_at": 1, "llm_model": "m", "prompt_version": "p", "outcome": "scored"}
+    ScoreCall.objects.create(sample_id="doubted", score=0.5, **call)
     SampleFactory(id="rare", created_at=3, turn_traits="tools")
     signatures.renew(["twin", *(f"d{number:02}" for number in range(30))])
     queue = queue_store.create_queue("All", by="root")
     order = list(QueueItem.objects.order_by("-value", "-sample_created_at", "-id").values_list("sample_id", "reason"))
-    assert order[:4] == [("score", "score"), ("rare", "rare"), ("twin", "twins"), ("d28", "new")]
-    assert queue.items.get(sample_id="twin").twins == ["d29"] and queue.items.count() == 33
+    assert order[:5] == [("doubted", "score"), ("score", "score"), ("rare", "rare"), ("twin", "twins"), ("d28", "new")]
+    assert queue.items.get(sample_id="twin").twins == ["d29"] and queue.items.count() == 34

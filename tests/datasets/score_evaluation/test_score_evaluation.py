@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from datasets.models import DatasetSample, SampleLabel, SignalPosition, TurnSignals
 from datasets.quality import job, languages
 from datasets.quality.all_signals import ALL_BITS, BY_NAME
+from datasets.queues import queue_store
 from datasets.score_evaluation.evaluation import Case, evaluate_score, measure
 from datasets.score_evaluation.words import SCRIPT_WORDS
 from people.configuration import setting_values as configuration
@@ -19,7 +20,10 @@ ADDRESS = "/datasets/statistics/quality/"
 CUT = 1 << BY_NAME["cut_off"].bit
 
 
-def add_verdict(number, status="approved", *, reply="It has 7 rows.", yes=0, unknown=0, bulk=None, **columns):
+def add_verdict(
+    number, status="approved", *, reply="It has 7 rows.", yes=0, unknown=0, bulk=None, queue=None, guideline=None,
+    **columns,
+):  # fmt: skip
     """Add a sample that a person judged, with the signals of its turn."""
     turn_id = f"s1:u{number}"
     content = orjson.dumps({"type": "annotated_turn", "userMessage": "How many?", "agentReply": reply}).decode()
@@ -28,6 +32,7 @@ def add_verdict(number, status="approved", *, reply="It has 7 rows.", yes=0, unk
     sample = SampleFactory(annotation_status=status, **values | columns)
     if sample.label_id:
         given = {"status": status, "labelled_by": "ann", "labelled_at": 1, "previous_status": "pending"}
+        given |= {"queue_id": queue, "guideline": guideline}
         SampleLabel.objects.create(id=sample.label_id, sample=sample, bulk_id=bulk, **given)
     place = {"agent_id": "ada", "turn_id": turn_id, "session_id": "s1", "turn_number": number, "at": 1}
     TurnSignals.objects.create(**place, yes=yes, unknown=unknown, score=sample.quality_score, rule=1, mark=1)
@@ -124,6 +129,18 @@ def test_parts_and_scripts_are_groups():
     parts = {part["name"]: (part["verdicts"], part["approved"]) for part in report["parts"]}
     assert parts == {"turn": (2, 1), "decision": (2, 1), "write": (1, 0)}
     assert {script["name"]: script["approved"] for script in report["scripts"]} == {"latin": 1, "han": 0}
+
+
+def test_verdicts_of_queues_are_groups_by_the_version_of_their_guideline(as_reviewer):
+    SampleFactory(id="waits")
+    queue = queue_store.create_queue("Tone", by="olaf").id
+    add_verdict(1, queue=queue, guideline=1)
+    add_verdict(2, "rejected", queue=queue, guideline=2)
+    add_verdict(3)
+    report = evaluate_score()
+    groups = {row["name"]: (row["verdicts"], row["approved"]) for row in report["guidelines"]}
+    assert groups == {"Tone, 1": (1, 1), "Tone, 2": (1, 0)}
+    assert "By queue and version of its guideline" in as_reviewer.get(ADDRESS).text
 
 
 def test_without_verdicts_it_leads_to_the_queue(as_reviewer):
