@@ -294,12 +294,13 @@ FORMS = {
         datasets:review_skip datasets:review_undo datasets:sample_label datasets:samples_bulk_label
         datasets:samples_make datasets:finding_judge datasets:finding_undo datasets:sample_finding
         datasets:dataset_create datasets:dataset_release datasets:version_verify datasets:version_check
-        datasets:version_compare datasets:benchmark_add datasets:set_import_add datasets:export_again
+        datasets:version_compare datasets:benchmark_add datasets:export_again
         datasets:write_judge datasets:collection_start
         datasets:write_opinion_save datasets:writes_queue datasets:next_queue
         guardian:correct_save jobs:job_cancel operations:checkpoint_make operations:trace_create
     """,
     "operator": """
+        datasets:set_import_add
         datasets:model_scores_run
         collecting:collect_start datasets:findings_scan datasets:queue_create datasets:queue_change
         datasets:queue_extend episodes:head_give_out episodes:redact_do episodes:verify_start
