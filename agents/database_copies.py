@@ -58,11 +58,13 @@ class Copy:
 class Copies:
     """The copies of one process.
 
-    With `is_kept` they are kept, and only a `-wal` that changed is copied again.
+    With `is_kept` they are kept, and only a `-wal` that changed is copied again. They are below `parent`, a folder that
+    only we may read; by default in our home.
     """
 
-    def __init__(self, *, is_kept: bool = False):
+    def __init__(self, *, is_kept: bool = False, parent: Path | None = None):
         self.is_kept = is_kept
+        self._parent = parent or _parent()
         self._known: dict[Path, Copy] = {}
         self._folder: Path | None = None
         self._lock: int | None = None
@@ -72,10 +74,9 @@ class Copies:
 
         Done here because it is not known yet whether this process needs a copy.
         """
-        parent = _parent()
-        if parent.is_dir():
-            with _lock_copies(parent):
-                remove_leftovers(parent)
+        if self._parent.is_dir():
+            with _lock_copies(self._parent):
+                remove_leftovers(self._parent)
         return self
 
     def __exit__(self, *_exc: object) -> None:
@@ -164,11 +165,10 @@ class Copies:
 
     def _ensure_folder(self):
         if self._folder is None:
-            parent = _parent()
-            parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with _lock_copies(parent):
-                remove_leftovers(parent)
-                self._folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=parent))
+            self._parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with _lock_copies(self._parent):
+                remove_leftovers(self._parent)
+                self._folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=self._parent))
                 self._lock = locks.hold_lock(self._folder / "lock")
         return self._folder
 

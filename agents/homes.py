@@ -19,6 +19,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import listed
 from openclaw_web.pages.glyphs import escape_name
 
+from .layout.home_configuration import HomeConfiguration
 from .layout.places import Oddity, OddityReason
 from .services import normalise_agent_id
 
@@ -116,11 +117,12 @@ class Home:
     """The content of a home.
 
     `notes` are sentences about oddities, `problems` those about a broken configuration. `version` is that of the
-    OpenClaw that last wrote the configuration, as written there.
+    OpenClaw that last wrote the configuration, as written there. `configuration` is None where the home has none.
     """
 
     root: Path
     version: str = ""
+    configuration: HomeConfiguration | None = None
     agents: list[HomeAgent] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)

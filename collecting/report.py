@@ -23,6 +23,7 @@ WITHHELD = {
     WithheldReason.UNKNOWN_SENDER: gettext_lazy("sender unknown"),
     WithheldReason.QUOTE: gettext_lazy("may quote somebody who opted out"),
     WithheldReason.ANSWER: gettext_lazy("follows a withheld record"),
+    WithheldReason.EARLIER: gettext_lazy("withheld before"),
 }
 # Reasons that are about a whole database instead of a line.
 DATABASE_REASONS = ("bad_database", "database_not_copied")

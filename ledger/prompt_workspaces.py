@@ -43,7 +43,12 @@ def find_newest(home_name: str, entries: Iterable[IndexEntry]) -> tuple[int, str
 
 
 def read_newest(home: Home, home_agent: HomeAgent, copies: Copies) -> tuple[int, str]:
-    """The newest workspace from the indexes of an agent as they are now.
+    """The newest workspace from the indexes of an agent as they are now."""
+    return find_newest(home_agent.home_name, read_entries(home, home_agent, copies))
+
+
+def read_entries(home: Home, home_agent: HomeAgent, copies: Copies) -> list[IndexEntry]:
+    """The entries of the indexes of an agent as they are now.
 
     Indexes that cannot be read are passed over.
     """
@@ -52,6 +57,9 @@ def read_newest(home: Home, home_agent: HomeAgent, copies: Copies) -> tuple[int,
         try:
             with copies.open_copy(home.root, database) as copy, Database(copy.path, AGENT) as opened:
                 entries += agent_database.read_index(opened).entries
+                archives = map(agent_database.build_archived_entry, agent_database.read_archives(opened))
+                named = {entry.session_id for entry in entries}
+                entries += [entry for entry in archives if entry is not None and entry.session_id not in named]
         except (DamagedDatabase, NotReadable, NotCopied):
             continue
     for folder in home_agent.session_folders:
@@ -61,7 +69,7 @@ def read_newest(home: Home, home_agent: HomeAgent, copies: Copies) -> tuple[int,
                 entries += session_index.read(file.read(MAX_INDEX_BYTES))
         except (NotReadable, ValueError):
             continue
-    return find_newest(home_agent.home_name, entries)
+    return entries
 
 
 def _is_own(home_name, key):

@@ -91,10 +91,11 @@ STATE_DIR = env_path("OPENCLAW_STATE_DIR", "~/.openclaw")
 os.umask(0o077)  # files of this process are for its owner only: folders 0700, files 0600
 FILE_UPLOAD_PERMISSIONS = 0o600  # Django's own default would open collected static files to everybody
 try:
-    if problem := home.find_problem(HOME_DIR, may_be_remote=env_switch("OPENCLAW_WEB_NETWORK_DISK")):
+    may_be_remote = env_switch("OPENCLAW_WEB_NETWORK_DISK")
+    if not home.is_left_alone() and (problem := home.find_problem(HOME_DIR, may_be_remote=may_be_remote)):
         raise ImproperlyConfigured(f"{HOME_DIR} cannot be the home (OPENCLAW_WEB_HOME): {problem}")
     home.leave_to_other_owner(HOME_DIR)
-    ONLY_LOOKS = home.is_left_alone()  # root installs the service for another user
+    ONLY_LOOKS = home.is_left_alone()  # root installs the service for another user, or a command needs no home
     if not ONLY_LOOKS:
         home.prepare(HOME_DIR)
     SECRET_KEY = secrets.token_urlsafe(50) if ONLY_LOOKS else secret_key(HOME_DIR / "secret.key")

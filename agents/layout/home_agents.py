@@ -299,7 +299,7 @@ def _read_configuration(home) -> HomeConfiguration:
             raise home_configuration.NotUsable(str(exc)) from None
 
     configured = home_configuration.read_configuration(home.root, open_bytes)
-    home.version = configured.version
+    home.configuration, home.version = configured, configured.version
     home.problems += configured.problems
     home.notes += configured.problems
     return configured

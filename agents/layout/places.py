@@ -14,6 +14,8 @@ from django.utils.translation import gettext as _
 from openclaw_web.pages.glyphs import escape_name
 
 MOST_PARTS = 40  # last parts of a path that are searched in a copied home
+# A home that another machine staged: its manifest, the first bytes of that, and its folder of what lay elsewhere.
+MANIFEST, STAGED, ELSEWHERE = "manifest.json", b'{"format":1,"openclaw_web":', "elsewhere"
 # Folders of a home that are never a workspace, even if a path from another machine ends with them.
 NO_WORKSPACE = frozenset({"agents", "state", "cron", "subagents", "sessions", "agent"})
 
@@ -194,6 +196,13 @@ def copied(root: Path, folder: Path, *, is_workspace: bool = False) -> Path | No
     return None
 
 
+def is_staged(root: Path) -> bool:
+    """Return whether a home is a copy that another machine staged: its paths are those of that machine."""
+    with suppress(OSError), (root / MANIFEST).open("rb") as file:
+        return file.read(len(STAGED)) == STAGED
+    return False
+
+
 def respelled(root: Path, path: Path) -> Path:
     """Return a path in the home with the spelling of `root`.
 
@@ -215,7 +224,14 @@ class Place:
 
 
 def find_folder(root: Path, path: Path, agent: str, *, is_workspace: bool = False) -> Place:
-    """Return the folder at `path`, or else the one of a copied home, with an oddity."""
+    """Return the folder at `path`, or else the one of a copied home, with an oddity.
+
+    A staged home names folders of another machine: those of the same name on this one are not its own, and not read.
+    """
+    if not path.is_relative_to(root) and is_staged(root):
+        inside = root.joinpath(ELSEWHERE, *path.parts[1:])
+        is_there = read_folder_state(root, inside) == FolderState.FOLDER
+        return Place(inside if is_there else copied(root, path, is_workspace=is_workspace))
     path = respelled(root, path)
     state = read_folder_state(root, path)
     if state == FolderState.FOLDER:

@@ -64,13 +64,17 @@ def remove_title(entry):
     """Remove titles of a shared session that OpenClaw may have made of a message."""
     if entry.origin in origins.ONE_PERSON_ORIGINS:
         return entry
-    own = (f"{entry.channel}:", f"{entry.origin}:")
     metadata = {
         name: value
         for name, value in entry.metadata.items()
-        if name not in session_index.MODEL_TEXT_FIELDS or str(value).startswith(own)
+        if name not in session_index.MODEL_TEXT_FIELDS or is_own_title(entry, value)
     }
     return replace(entry, label=session_index.find_title(metadata), metadata=metadata)
+
+
+def is_own_title(entry: IndexEntry, value: Any) -> bool:
+    """Whether a title of a session is made of the name of its place, not of anybody's words."""
+    return str(value).startswith((f"{entry.channel}:", f"{entry.origin}:"))
 
 
 def exclude_ignored(collection, agent, report, may_read: Callable[[str], bool]) -> Callable[[str], bool]:

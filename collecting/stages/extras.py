@@ -25,6 +25,7 @@ from .source_databases import UnreadableDatabase
 
 Kind = CollectorSource.Kind
 BUNDLES = (".openclaw", "trajectory-exports")
+MANIFEST, EVENTS = "manifest.json", "events.jsonl"  # of a bundle
 MEMORY_FOLDER = "memory"  # the folder of a home with the memory index of older versions
 MAX_MANIFEST, MAX_PART = 4 * 1024 * 1024, 64 * 1024 * 1024
 PARTS = {"system-prompt.txt": store.SYSTEM_PROMPT, "tools.json": store.TOOL_SCHEMAS}
@@ -72,7 +73,7 @@ def collect_files(
             continue
         with contain_failures(report, path.name):
             _read_trajectory(collection, path, agent, plan, report)
-    for folder in _find_bundles(home_agent.workspace, report.notes):
+    for folder in find_bundles(home_agent.workspace, report.notes):
         with contain_failures(report, folder.name):
             _read_bundle(collection, home_agent.workspace, folder, agent, report, may_read)
     memory = collection.home.root / MEMORY_FOLDER / f"{home_agent.home_name}.sqlite"
@@ -99,6 +100,17 @@ def get_session_id(path: Path) -> str:
     return match["id"] if match else ""
 
 
+def find_bundles(workspace: Path | None, notes: list[str]) -> list[Path]:
+    """The folders of exported bundles in a workspace; none behind a link."""
+    if workspace is None:
+        return []
+    folder = workspace.joinpath(*BUNDLES)
+    if not is_folder(folder) or folder.resolve() != workspace.resolve().joinpath(*BUNDLES):
+        return []
+    bundles = (folder / name for name in list_names(folder, notes))
+    return [bundle for bundle in bundles if is_folder(bundle)][:MAX_BUNDLES]
+
+
 def _read_trajectory(collection, path: Path, agent, plan, report):
     stat = stat_regular(path)
     if stat and collection.book.is_known(Kind.TRANSCRIPT, path, stat):
@@ -120,20 +132,12 @@ def _read_trajectory(collection, path: Path, agent, plan, report):
     plan.accounts.note_read(path)
 
 
-def _find_bundles(workspace, notes):
-    folder = workspace.joinpath(*BUNDLES) if workspace else None
-    if folder is None or not is_folder(folder) or folder.resolve() != workspace.resolve().joinpath(*BUNDLES):
-        return []
-    bundles = (folder / name for name in list_names(folder, notes))
-    return [bundle for bundle in bundles if is_folder(bundle)][:MAX_BUNDLES]
-
-
 def _read_bundle(collection, workspace, folder: Path, agent, report, may_read):
     """Store the prompt and the tools of a bundle; its other parts are stored already.
 
     They are those of the session's last run before the bundle was created.
     """
-    manifest = folder / "manifest.json"
+    manifest = folder / MANIFEST
     stat = stat_regular(manifest)
     if stat is None or collection.book.is_known(Kind.TRANSCRIPT, manifest, stat):
         return
@@ -144,7 +148,7 @@ def _read_bundle(collection, workspace, folder: Path, agent, report, may_read):
         at, meta = parse_moment_ms(manifest_data.get("generatedAt")), {"bundle": folder.name[:500]}
         if not session_id or not may_read(session_id):
             return
-        if step := _find_last_compiled(workspace, folder / "events.jsonl"):
+        if step := _find_last_compiled(workspace, folder / EVENTS):
             at, meta = step.created_at or at, {**meta, "run": step.run_id}
         for name, kind in PARTS.items():
             if stat_regular(folder / name):

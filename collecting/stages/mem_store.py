@@ -39,6 +39,7 @@ class Content:
     sha256: str
     path: Path
     stat: os.stat_result
+    files: tuple[Path, ...]  # with its metadata
 
     @cached_property
     def session_key(self) -> str:
@@ -62,10 +63,11 @@ class Store:
 
     def contents(self) -> Iterator[Content]:
         """Yield every content in order; metadata without a content is ignored."""
-        for sha256, paths in inventory.list_contents(self.root):
-            for path in map(Path, sorted(paths)):
+        for sha256, names in inventory.list_contents(self.root):
+            paths = tuple(map(Path, sorted(names)))
+            for path in paths:
                 if path.suffix != ".json" and (stat := _read_stat(path)):
-                    yield Content(self.root, sha256, path, stat)
+                    yield Content(self.root, sha256, path, stat, paths)
                     break
 
     def is_known(self, content: Content) -> bool:

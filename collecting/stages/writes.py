@@ -12,7 +12,7 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from agents.homes import NotReadable, list_names, open_regular, stat_regular
+from agents.homes import Home, NotReadable, list_names, open_regular, stat_regular
 from agents.models import Agent, CollectorSource
 from agents.sources import HEAD, Tail
 from gate.collectors.batches import split_batches
@@ -88,6 +88,13 @@ class Place:
         return self.workspace / OWN
 
 
+def find_other_workspaces(home: Home) -> list[Path]:
+    """The folders of a home that are named as workspaces are, and are that of no agent."""
+    taken = {home_agent.workspace.resolve() for home_agent in home.agents if home_agent.workspace}
+    names = (name for name in list_names(home.root, []) if WORKSPACE.fullmatch(name))
+    return [folder for name in names if (folder := home.root / name).resolve() not in taken]
+
+
 def _find_places(collection) -> list[Place]:
     home = collection.home
     agents_by_folder: dict[Path, dict[str, Agent]] = {}
@@ -101,10 +108,8 @@ def _find_places(collection) -> list[Place]:
             agents_by_folder.setdefault(real, {})[home_agent.home_name] = agent
             folders.setdefault(real, home_agent.workspace)
     with_workspace = frozenset(home_agent.home_name for home_agent in home.agents if home_agent.workspace)
-    taken = {home_agent.workspace.resolve() for home_agent in home.agents if home_agent.workspace}
     default = "main" if "main" in collection.agents else min(collection.agents)
-    names = (name for name in list_names(home.root, []) if WORKSPACE.fullmatch(name))
-    other_folders = [folder for name in names if (folder := home.root / name).resolve() not in taken]
+    other_folders = find_other_workspaces(home)
     own = {default: collection.agents[default]}
     return [
         Place(folders[real], agents, with_workspace.difference(agents)) for real, agents in agents_by_folder.items()

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 import orjson
 
 MAX_LINE = 16 * 1024 * 1024
+WITHHELD = "openclawWebWithheld"  # marks the place of a record that another machine withheld
 BOM = b"\xef\xbb\xbf"
 # How a record of a transcript begins: inside of a text its quotes would have backslashes.
 RECORD = re.compile(
@@ -36,7 +37,7 @@ class Line:
     record: dict[str, Any] | None = None
     reason: str = ""
     detail: str = ""
-    is_withheld: bool = False  # restores the place of a record that was withheld
+    is_withheld: bool = False  # has only the place of a record that was withheld
     before: Any = None  # of a stored record that no source has: as `before` of `rows.build_row`
 
 
@@ -131,6 +132,7 @@ def parse_line(line: Line, *, is_typed: bool = True) -> Line:
         line.reason, line.detail = "too_deep", f"nested more than {MAX_DEPTH} times"
     else:
         line.record = record
+        line.is_withheld = record.get(WITHHELD) is True
     return line
 
 

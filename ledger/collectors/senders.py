@@ -89,7 +89,7 @@ def is_opted_out(names: Iterable[str | None], opted_out: frozenset[str]) -> bool
 
     All spellings of a name are compared.
     """
-    spellings = _all_spellings(opted_out)
+    spellings = list_all_spellings(opted_out)
     return any(name and not spellings.isdisjoint(_list_spellings(name)) for name in names)
 
 
@@ -190,13 +190,14 @@ def _clean_value(value):
 
 
 @lru_cache(maxsize=64)
-def _all_spellings(opted_out: frozenset[str]) -> frozenset[str]:
+def list_all_spellings(opted_out: frozenset[str]) -> frozenset[str]:
+    """Every spelling of these people's names."""
     return frozenset().union(*(_list_spellings(name) for name in opted_out))
 
 
 @lru_cache(maxsize=64)
 def _compile_pattern(opted_out: frozenset[str]) -> re.Pattern[str]:
-    names = "|".join(map(re.escape, sorted(_all_spellings(opted_out))))
+    names = "|".join(map(re.escape, sorted(list_all_spellings(opted_out))))
     return re.compile(rf"(?<!\w)(?:{names})(?!\w)")
 
 

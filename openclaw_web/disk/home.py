@@ -29,6 +29,11 @@ def accept_other_owner() -> None:
     _may_be_of_another[0] = True
 
 
+def leave_alone() -> None:
+    """Have this process neither create a home nor look at one, for a command that needs none."""
+    _is_left_alone[0] = True
+
+
 def leave_to_other_owner(home: Path) -> None:
     """Have root create no home for the service, and nothing in one of another user.
 
@@ -42,7 +47,7 @@ def leave_to_other_owner(home: Path) -> None:
 
 
 def is_left_alone() -> bool:
-    """Whether this process only looks at homes."""
+    """Whether this process only looks at homes, at most."""
     return _is_left_alone[0]
 
 
