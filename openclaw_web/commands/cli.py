@@ -13,6 +13,7 @@ from .. import VERSION, capabilities
 
 SERVERS = {"serve", "demo", "runserver"}
 FOR_OTHERS = {"service"}  # root runs them for another user, in the home of that user
+WITHOUT_HOME = {"stage"}  # they run on machines where no site was set up, and must not begin one
 FAILED = 1
 NO_SUCH_COMMAND = WRONG_USE = 2
 REFUSED = 3
@@ -36,6 +37,7 @@ VERBS = {
     },
     N_("Data"): {
         "collect": "Import an OpenClaw folder. Running the command again imports only what is new.",
+        "stage": "Copy what imports may read of an OpenClaw folder, for a site on another machine.",
         "export": "Write approved samples to training files.",
         "trace": "Export whole sessions for other programs.",
         "reflection": "Show and record decisions, writes and samples of the Reflection plugin.",
@@ -160,6 +162,8 @@ def _run(words):
 
     if words[0] in FOR_OTHERS:
         home.accept_other_owner()
+    if words[0] in WITHOUT_HOME:
+        home.leave_alone()
     # Django handles --settings when a command begins; the settings are read before that.
     from django.core.management.base import CommandError, CommandParser, handle_default_options
 
