@@ -203,5 +203,5 @@ def test_manifest_and_card_say_how_many_a_person_judged():
     assert "judged by a person: 2, by a rule: 1" in (exports.folder_of(export) / "README.md").read_text()
     version = make_release(make_dataset(train_split=1))
     export = build_export(release=version.id, name="two")
-    assert export.manifest["release"]["judged"] == {"person": 2, "rule": 1}
+    assert export.manifest["release"]["judged"] == {"person": 2, "rule": 1, "set": 0}
     assert (exports.folder_of(export) / "README.md").read_text().count("judged by a person: 2, by a rule: 1") == 2
