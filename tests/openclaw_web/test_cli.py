@@ -70,6 +70,7 @@ RECEIPTS = {
     },
     "settings": {"settings", "dry_run", "ignored", "ignored_count"},
     "sign_in_link": {"name", "link"},
+    "stage": {"to", "source", "generation", "is_new", "files", "bytes", "changed", "removed", "withheld"},
     "trace": {
         "request", "sessions", "messages", "sub_agents", "files", "more_files", "left_out", "withheld", "redaction",
         "written",
